@@ -89,11 +89,8 @@ static void timer_off(int sig)
 
 static intptr_t do_create_running(const void *arg, size_t arg_bytes)
 {
-	pid_t pid;
-
-	CHECK_EQ(arg_bytes, sizeof(pid));
-	memcpy(&pid, arg, sizeof(pid));
-	return (intptr_t)stream_on(pid, 0);
+	CHECK_EQ(arg_bytes, sizeof(pid_t));
+	return (intptr_t)stream_on(*(const pid_t *)arg, 0);
 }
 
 struct stream_event {
@@ -103,12 +100,11 @@ struct stream_event {
 
 static intptr_t do_count(const void *arg, size_t arg_bytes)
 {
-	struct stream_event which;
+	const struct stream_event *which = arg;
 
-	CHECK_EQ(arg_bytes, sizeof(which));
-	memcpy(&which, arg, sizeof(which));
-	struct ts_events all = ts_read_all(which.trid);
-	return (intptr_t)ts_count(&all, which.id);
+	CHECK_EQ(arg_bytes, sizeof(*which));
+	struct ts_events all = ts_read_all(which->trid);
+	return (intptr_t)ts_count(&all, which->id);
 }
 
 TEST(first_event_needs_no_descriptor_any_more, "EVENT-01")
@@ -326,13 +322,6 @@ TEST(an_event_without_data_may_come_with_any_pointer, "EVENT-06 EVENT-07")
  * Who, where, when
  */
 
-static intptr_t do_getpid(const void *arg, size_t arg_bytes)
-{
-	(void)arg;
-	(void)arg_bytes;
-	return getpid();
-}
-
 TEST(events_carry_the_pid_of_the_caller, "EVENT-08")
 {
 	trace_event_id_t id = ts_id("pid");
@@ -340,7 +329,6 @@ TEST(events_carry_the_pid_of_the_caller, "EVENT-08")
 	trace_id_t own = stream_on(0, 0);
 	trace_id_t trid = inherited_stream_on(target.pid);
 
-	CHECK_EQ(ts_target_call(&target, do_getpid, "", 1), target.pid);
 	struct ts_target child = ts_target_fork_child(&target);
 	ts_emit(id, 1);
 	ts_target_emit(&target, id, 2);
@@ -672,7 +660,7 @@ static intptr_t do_load_threads(const void *arg, size_t arg_bytes)
 
 	CHECK_EQ(arg_bytes, sizeof(loads[0]));
 	for (uint32_t t = 0; t < LOAD_THREADS; t++) {
-		memcpy(&loads[t], arg, sizeof(loads[t]));
+		loads[t] = *(const struct load *)arg;
 		loads[t].writer += t;
 		threads[t] = ts_thread(write_load, &loads[t]);
 	}
@@ -837,6 +825,24 @@ static void interrupt_at_slow_page(int sig, volatile uint32_t *done, uint32_t wa
 	slow_page_fill(&slow, &slow_contents, sizeof(slow_contents));
 }
 
+/* Runs the thread, whose events hang at the slow page in so many rounds. Each is interrupted by the
+ * signal until the handlers have counted `step` more. */
+static void interrupt_thread(void *(*run)(void *), void *work, uint32_t rounds, int sig,
+			     volatile uint32_t *count, uint32_t step)
+{
+	slow_thread = ts_thread(run, work);
+	for (uint32_t i = 1; i <= rounds; i++)
+		interrupt_at_slow_page(sig, count, i * step);
+	ts_join(slow_thread);
+}
+
+static void prepare_handler(void (*handler)(int), int flags)
+{
+	handler_id = ts_id("handler");
+	slow = slow_page_make();
+	on_signal(SIGUSR1, handler, flags);
+}
+
 struct slow_work {
 	trace_event_id_t id;
 	uint32_t rounds;
@@ -884,60 +890,55 @@ static void expect_interrupted(trace_id_t trid, trace_event_id_t id, uint32_t ro
 	ts_expect_sorted(&all);
 }
 
-TEST(a_handler_in_the_middle_of_an_event_hurts_neither, "EVENT-12 EVENT-13")
+static void interrupt_and_expect(void *(*run)(void *), int flags)
 {
 	struct slow_work work = {ts_id("main"), 40};
 	trace_id_t trid = stream_on(0, 0);
 
-	handler_id = ts_id("handler");
-	slow = slow_page_make();
-	on_signal(SIGUSR1, emit_in_handler, SA_RESTART);
-	slow_thread = ts_thread(be_interrupted, &work);
-	for (uint32_t i = 0; i < work.rounds; i++)
-		interrupt_at_slow_page(SIGUSR1, &handler_count, i + 1);
-	ts_join(slow_thread);
+	prepare_handler(emit_in_handler, flags);
+	interrupt_thread(run, &work, work.rounds, SIGUSR1, &handler_count, 1);
 	CHECK_EQ(handler_count, work.rounds);
 	expect_interrupted(trid, work.id, work.rounds);
 }
 
-static void *be_interrupted_on_small_stack(void *arg)
+TEST(a_handler_in_the_middle_of_an_event_hurts_neither, "EVENT-12 EVENT-13")
 {
-	struct slow_work *work = (struct slow_work *)arg;
-	enum { page = 4096 };
-	/* What the kernel needs to deliver a signal at all, and a little. */
-	size_t bytes = getauxval(AT_MINSIGSTKSZ);
-	stack_t stack = {0};
+	interrupt_and_expect(be_interrupted, SA_RESTART);
+}
 
-	if (bytes < 2048)
-		bytes = 2048;
-	bytes = (bytes + 2048 + page - 1) / page * page;
-	unsigned char *area = (unsigned char *)mmap(NULL, bytes + page, PROT_READ | PROT_WRITE,
-						    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+/* Signals of this thread are handled on a stack with so many bytes, which the kernel needs to deliver
+ * them at all, and a little. */
+static void use_small_stack(size_t bytes)
+{
+	enum { page = 4096 };
+	stack_t stack = {.ss_size = (bytes + 2048 + page - 1) / page * page};
+	unsigned char *area =
+		(unsigned char *)mmap(NULL, stack.ss_size + page, PROT_READ | PROT_WRITE,
+				      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
 	CHECK(area != MAP_FAILED);
 	CHECK_SYS(mprotect(area, page, PROT_NONE));
 	stack.ss_sp = area + page;
-	stack.ss_size = bytes;
 	CHECK_SYS(sigaltstack(&stack, NULL));
-	be_interrupted(work);
-	return NULL;
+}
+
+static size_t larger(size_t a, size_t b)
+{
+	return a > b ? a : b;
+}
+
+static void *be_interrupted_on_small_stack(void *work)
+{
+	use_small_stack(larger(getauxval(AT_MINSIGSTKSZ), 2048));
+	return be_interrupted(work);
 }
 
 TEST(a_handler_on_a_small_alternate_stack_may_record, "EVENT-12 EVENT-13 EVENT-26")
 {
-	struct slow_work work = {ts_id("main"), 40};
-	trace_id_t trid = stream_on(0, 0);
-
 #ifdef HARNESS_IS_SANITIZED
 	SKIP("the sanitizer wants more stack");
 #endif
-	handler_id = ts_id("handler");
-	slow = slow_page_make();
-	on_signal(SIGUSR1, emit_in_handler, SA_RESTART | SA_ONSTACK);
-	slow_thread = ts_thread(be_interrupted_on_small_stack, &work);
-	for (uint32_t i = 0; i < work.rounds; i++)
-		interrupt_at_slow_page(SIGUSR1, &handler_count, i + 1);
-	ts_join(slow_thread);
-	expect_interrupted(trid, work.id, work.rounds);
+	interrupt_and_expect(be_interrupted_on_small_stack, SA_RESTART | SA_ONSTACK);
 }
 
 static unsigned char big_data[4096];
@@ -951,26 +952,14 @@ static void emit_big_in_handler(int sig)
 
 TEST(the_first_event_of_a_thread_may_come_from_a_handler_on_a_small_stack, "EVENT-12 EVENT-26")
 {
-	enum { page = 4096 };
-	size_t bytes = getauxval(AT_MINSIGSTKSZ);
 	trace_id_t trid = stream_on(0, 0);
-	stack_t stack = {0};
 
 #ifdef HARNESS_IS_SANITIZED
 	SKIP("the sanitizer wants more stack");
 #endif
-	/* Not every kernel says what a signal takes; the C library knows of the processor. */
-	if (bytes < (size_t)MINSIGSTKSZ)
-		bytes = (size_t)MINSIGSTKSZ;
-	bytes = (bytes + 2048 + page - 1) / page * page;
 	handler_id = ts_id("handler");
-	unsigned char *area = (unsigned char *)mmap(NULL, bytes + page, PROT_READ | PROT_WRITE,
-						    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	CHECK(area != MAP_FAILED);
-	CHECK_SYS(mprotect(area, page, PROT_NONE));
-	stack.ss_sp = area + page;
-	stack.ss_size = bytes;
-	CHECK_SYS(sigaltstack(&stack, NULL));
+	/* Not every kernel says what a signal takes; the C library knows of the processor. */
+	use_small_stack(larger(getauxval(AT_MINSIGSTKSZ), (size_t)MINSIGSTKSZ));
 	on_signal(SIGUSR1, emit_big_in_handler, SA_ONSTACK);
 	raise(SIGUSR1);
 	raise(SIGUSR1);
@@ -1001,10 +990,7 @@ TEST(handlers_may_nest_in_events_many_deep, "EVENT-12 EVENT-13")
 	slow = slow_page_make();
 	for (int i = 0; i < 10; i++)
 		on_signal(SIGRTMIN + i, emit_and_go_deeper, SA_NODEFER | SA_RESTART);
-	slow_thread = ts_thread(be_interrupted, &work);
-	for (uint32_t i = 0; i < work.rounds; i++)
-		interrupt_at_slow_page(SIGRTMIN, &handler_count, (i + 1) * 10);
-	ts_join(slow_thread);
+	interrupt_thread(be_interrupted, &work, work.rounds, SIGRTMIN, &handler_count, 10);
 	struct ts_events all = ts_read_all(trid);
 	CHECK_EQ(all.count, work.rounds * (3 + 20));
 	ts_expect_sorted(&all);
@@ -1197,14 +1183,9 @@ static void leave_by_jump(struct jump_work *work, void (*handler)(int), int flag
 {
 	trace_id_t trid = stream_on(0, 0);
 
-	handler_id = ts_id("handler");
 	work->id = ts_id("main");
-	slow = slow_page_make();
-	on_signal(SIGUSR1, handler, flags);
-	slow_thread = ts_thread(be_left, work);
-	for (uint32_t i = 0; i < work->rounds; i++)
-		interrupt_at_slow_page(SIGUSR1, &jump_count, i + 1);
-	ts_join(slow_thread);
+	prepare_handler(handler, flags);
+	interrupt_thread(be_left, work, work->rounds, SIGUSR1, &jump_count, 1);
 	/* The thread has gone: nothing can hold the reader back. */
 	struct ts_events all = ts_read_all(trid);
 	expect_left(&all, work, handler == emit_and_jump_out);
@@ -1335,7 +1316,6 @@ TEST(events_may_be_left_at_any_time, "EVENT-28 EVENT-13")
 	NOTE("%u events, %u left, %u of them without a record", number, jump_count, missing);
 }
 
-static sigjmp_buf outer_target;
 static volatile uint32_t outer_jumps;
 
 /* Two event calls are left at once: the interrupted one and the handler's own. */
@@ -1343,7 +1323,7 @@ static void jump_over_two(int sig)
 {
 	(void)sig;
 	outer_jumps++;
-	siglongjmp(outer_target, 1);
+	siglongjmp(jump_target, 1);
 }
 
 static void emit_and_be_left(int sig)
@@ -1352,21 +1332,7 @@ static void emit_and_be_left(int sig)
 	jump_count++;
 	posix_trace_event(handler_id, slow.data + 64, sizeof(slow_contents));
 	/* Reached only where the signals were held back. */
-	siglongjmp(outer_target, 1);
-}
-
-static void *be_left_twice(void *arg)
-{
-	struct jump_work *work = (struct jump_work *)arg;
-
-	for (volatile uint32_t i = 0; i < work->rounds; i++) {
-		ts_emit(work->id, 2 * i);
-		if (sigsetjmp(outer_target, 1) == 0)
-			posix_trace_event(work->id, slow.data, sizeof(slow_contents));
-		ts_emit(work->id, 2 * i + 1);
-		slow_page_rearm(&slow);
-	}
-	return NULL;
+	siglongjmp(jump_target, 1);
 }
 
 TEST(two_nested_events_may_be_left_at_once, "EVENT-28")
@@ -1376,11 +1342,9 @@ TEST(two_nested_events_may_be_left_at_once, "EVENT-28")
 	trace_id_t trid = stream_on(0, 0);
 	uint32_t next = 0;
 
-	handler_id = ts_id("handler");
-	slow = slow_page_make();
-	on_signal(SIGUSR1, emit_and_be_left, 0);
+	prepare_handler(emit_and_be_left, 0);
 	on_signal(SIGUSR2, jump_over_two, 0);
-	slow_thread = ts_thread(be_left_twice, &work);
+	slow_thread = ts_thread(be_left, &work);
 	for (uint32_t i = 0; i < rounds; i++) {
 		bool is_nested = false;
 		slow_page_wait(&slow);
@@ -1425,13 +1389,8 @@ TEST(a_full_stream_goes_on_after_events_were_left_in_it, "EVENT-28 POLICY-13")
 	trace_id_t trid = ts_create_running(0, &attr);
 	size_t event_bytes;
 
-	handler_id = ts_id("handler");
-	slow = slow_page_make();
-	on_signal(SIGUSR1, jump_out, 0);
-	slow_thread = ts_thread(be_left, &work);
-	for (uint32_t i = 0; i < rounds; i++)
-		interrupt_at_slow_page(SIGUSR1, &jump_count, i + 1);
-	ts_join(slow_thread);
+	prepare_handler(jump_out, 0);
+	interrupt_thread(be_left, &work, rounds, SIGUSR1, &jump_count, 1);
 	uint32_t next = ts_flood(stream_bytes, handler_id, 100, 0);
 	struct ts_events all = ts_read_all(trid);
 	CHECK_EQ(ts_number(&all.at[all.count - 1]), next - 1);
@@ -1481,12 +1440,8 @@ TEST(a_handler_that_interrupts_an_event_may_fork, "EVENT-12 EVENT-14")
 	trace_id_t trid = inherited_stream_on(0);
 	uint32_t seen[4] = {0}, slow_seen = 0, handler_seen[3] = {0};
 
-	handler_id = ts_id("handler");
-	slow = slow_page_make();
-	on_signal(SIGUSR1, fork_in_handler, SA_RESTART);
-	slow_thread = ts_thread(fork_amid_event, &work);
-	interrupt_at_slow_page(SIGUSR1, &handler_count, 1);
-	ts_join(slow_thread);
+	prepare_handler(fork_in_handler, SA_RESTART);
+	interrupt_thread(fork_amid_event, &work, 1, SIGUSR1, &handler_count, 1);
 	pid_t child = forked_in_handler;
 	CHECK_EXIT(child, 0);
 	struct ts_events all = ts_read_all(trid);
@@ -1521,26 +1476,24 @@ TEST(a_handler_that_interrupts_an_event_may_fork, "EVENT-12 EVENT-14")
 
 static intptr_t do_flood(const void *arg, size_t arg_bytes)
 {
-	struct load load;
+	const struct load *load = arg;
 	static unsigned char data[1000];
 
-	CHECK_EQ(arg_bytes, sizeof(load));
-	memcpy(&load, arg, sizeof(load));
-	for (uint32_t i = 0; i < load.count; i++)
-		posix_trace_event(load.id, data, load.max_len);
+	CHECK_EQ(arg_bytes, sizeof(*load));
+	for (uint32_t i = 0; i < load->count; i++)
+		posix_trace_event(load->id, data, load->max_len);
 	return 0;
 }
 
 static intptr_t do_create_two(const void *arg, size_t arg_bytes)
 {
-	pid_t pid;
+	const pid_t *pid = arg;
 
-	CHECK_EQ(arg_bytes, sizeof(pid));
-	memcpy(&pid, arg, sizeof(pid));
+	CHECK_EQ(arg_bytes, sizeof(*pid));
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 65536, 0);
-	ts_create_running(pid, &attr);
+	ts_create_running(*pid, &attr);
 	attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 65536, 0);
-	ts_create_running(pid, &attr);
+	ts_create_running(*pid, &attr);
 	return 0;
 }
 
@@ -1556,15 +1509,6 @@ TEST(recording_goes_on_while_the_controller_is_stopped, "EVENT-18")
 	CHECK_SYS(kill(controller.pid, SIGCONT));
 	ts_target_end(&controller);
 	ts_target_end(&target);
-}
-
-TEST(recording_goes_on_though_nobody_reads, "EVENT-18")
-{
-	struct load load = {POSIX_TRACE_UNNAMED_USEREVENT, 0, 2000, 1000};
-	pid_t self = getpid();
-
-	do_create_two(&self, sizeof(self));
-	do_flood(&load, sizeof(load));
 }
 
 TEST(recording_goes_on_while_the_log_device_blocks, "EVENT-18 LOG-17", NEEDS_KEEPER)
@@ -1591,11 +1535,10 @@ struct shared_progress {
 
 static intptr_t do_record_until_told(const void *arg, size_t arg_bytes)
 {
-	struct shared_progress *progress;
+	struct shared_progress *progress = *(struct shared_progress *const *)arg;
 	uint32_t number = 0;
 
 	CHECK_EQ(arg_bytes, sizeof(progress));
-	memcpy(&progress, arg, sizeof(progress));
 	while (!atomic_load(&progress->stop)) {
 		ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, number++);
 		atomic_fetch_add(&progress->events, 1);
@@ -1630,7 +1573,7 @@ TEST(a_killed_controller_harms_its_target_in_no_way, "EVENT-24")
 		CHECK_EQ(ts_number(&all.at[all.count - 1 - i]), (uint32_t)((size_t)count - 1 - i));
 }
 
-/* In the target: a thread hangs in the middle of an event, which is said on the pipe. */
+/* In the target: a thread hangs in the middle of an event, which opens the gate. */
 static void *hang_in_event(void *arg)
 {
 	trace_event_id_t id = *(trace_event_id_t *)arg;
@@ -1643,19 +1586,18 @@ static void *hang_in_event(void *arg)
 
 struct slow_call {
 	trace_event_id_t id;
-	int pipe_fd;
+	struct harness_gate hangs;
 };
 
 static intptr_t do_hang_in_event(const void *arg, size_t arg_bytes)
 {
-	static struct slow_call call;
+	struct slow_call call = *(const struct slow_call *)arg;
 
 	CHECK_EQ(arg_bytes, sizeof(call));
-	memcpy(&call, arg, sizeof(call));
 	slow = slow_page_make();
 	ts_thread(hang_in_event, &call.id);
 	slow_page_wait(&slow);
-	CHECK_EQ(write(call.pipe_fd, "", 1), 1);
+	harness_open(&call.hangs);
 	pause();
 	return 0;
 }
@@ -1664,18 +1606,15 @@ TEST(a_writer_killed_in_the_middle_costs_only_its_unfinished_event, "EVENT-23 GE
 {
 	enum { rounds = 20 };
 	trace_event_id_t id = ts_id("killed");
-	int ends[2];
+	struct slow_call call = {id, harness_gate()};
 
 	(void)close(slow_page_make().fd);
-	CHECK_SYS(pipe(ends));
 	for (uint32_t round = 0; round < rounds; round++) {
-		struct slow_call call = {.id = id, .pipe_fd = ends[1]};
 		struct ts_target victim = ts_target_fork();
 		trace_id_t trid = stream_on(victim.pid, 0);
-		char byte;
 
 		ts_target_call_begin(&victim, do_hang_in_event, &call, sizeof(call));
-		CHECK_EQ(read(ends[0], &byte, 1), 1);
+		harness_pass(&call.hangs);
 		ts_target_kill(&victim);
 		for (uint32_t i = 0; i < 10; i++)
 			ts_expect_number(trid, id, i);
@@ -1690,22 +1629,19 @@ TEST(a_writer_killed_in_the_middle_disturbs_nobody_else_in_its_stream, "EVENT-23
 	trace_event_id_t id = ts_id("killed");
 	trace_event_id_t other_id = ts_id("survivor");
 	trace_id_t trid = inherited_stream_on(0);
-	int ends[2];
+	struct slow_call call = {id, harness_gate()};
 
 	(void)close(slow_page_make().fd);
-	CHECK_SYS(pipe(ends));
 	for (uint32_t round = 0; round < rounds; round++) {
-		struct slow_call call = {.id = id, .pipe_fd = ends[1]};
 		pid_t victim = harness_fork();
 		struct ts_event event;
 		uint32_t next = 0, others = 0;
-		char byte;
 
 		if (victim == 0) {
 			(void)do_hang_in_event(&call, sizeof(call));
 			_exit(0);
 		}
-		CHECK_EQ(read(ends[0], &byte, 1), 1);
+		harness_pass(&call.hangs);
 		ts_emit(other_id, 2 * round);
 		harness_kill(victim);
 		ts_emit(other_id, 2 * round + 1);
