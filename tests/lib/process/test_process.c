@@ -5,6 +5,8 @@
  */
 #include "tests/support/harness.h"
 #include "tests/support/private_user.h"
+#include "tests/support/shared_objects.h"
+#include "tests/support/thread_state.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -30,34 +32,6 @@
 #include "lib/base/shared_version.h"
 #include "lib/base/shmdir.h"
 #include "lib/process/bell.h"
-
-static int open_dir(void)
-{
-	int dirfd;
-
-	CHECK_OK(ptrc_shmdir_open(geteuid(), true, &dirfd));
-	return dirfd;
-}
-
-static bool has_file(const char *name)
-{
-	int dirfd = open_dir();
-	struct stat st;
-	bool is_there = fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
-
-	close(dirfd);
-	return is_there;
-}
-
-static bool has_page(pid_t pid)
-{
-	char name[PTRC_PAGE_NAME_BYTES];
-	uint64_t ns;
-
-	CHECK_OK(ptrc_procfs_pid_namespace(0, &ns));
-	ptrc_page_name(name, pid, ns);
-	return has_file(name);
-}
 
 static bool has_object(char prefix, uint64_t id)
 {
@@ -149,6 +123,15 @@ static uint32_t open_name_through(struct stream *s, const char *name)
 	return id;
 }
 
+static char *self_path(void)
+{
+	static char path[4096];
+	ssize_t len = CHECK_SYS(readlink("/proc/self/exe", path, sizeof(path) - 1));
+
+	path[len] = '\0';
+	return path;
+}
+
 /* Starts HELPER(name) by posix_spawn, without any environment. */
 static pid_t spawn_helper(const char *name, const char *arg)
 {
@@ -186,11 +169,6 @@ static pid_t start_stranger(void)
 
 	CHECK_OK(posix_spawnp(&pid, "sleep", NULL, NULL, argv, environ));
 	return pid;
-}
-
-static void end_stranger(pid_t pid)
-{
-	harness_kill(pid);
 }
 
 HELPER(look_at_start)
@@ -373,47 +351,31 @@ TEST(only_processes_can_be_targets, "CREATE-13 CREATE-14 CREATE-15")
 	ptrc_target_close(&t);
 }
 
-static void *end_first_thread_later(void *arg)
+static void *end_later(void *gate)
 {
-	char byte;
-
-	(void)!read(*(int *)arg, &byte, 1);
+	harness_pass(gate);
 	_exit(0);
 }
 
-/* Returns when its first thread is a zombie. It ends when the other end of the pipe closes. */
-static pid_t process_without_first_thread(int hold[2])
+/* Returns when its first thread is a zombie. It ends when the gate opens. */
+static pid_t process_without_first_thread(struct harness_gate *end)
 {
-	char path[64], text[512];
-	bool is_zombie = false;
-
-	CHECK_SYS(pipe(hold));
 	pid_t pid = harness_fork();
 	if (pid == 0) {
 		pthread_t thread;
 
-		close(hold[1]);
-		CHECK_OK(pthread_create(&thread, NULL, end_first_thread_later, &hold[0]));
+		CHECK_OK(pthread_create(&thread, NULL, end_later, end));
 		/* Only the thread: no handler of ours runs. */
 		syscall(SYS_exit, 0);
 	}
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	while (!is_zombie) {
-		int fd = CHECK_SYS(open(path, O_RDONLY));
-		ssize_t got = read(fd, text, sizeof(text) - 1);
-
-		close(fd);
-		CHECK(got > 0);
-		text[got] = '\0';
-		is_zombie = strstr(text, ") Z") != NULL;
-	}
+	CHECK_EVENTUALLY(thread_state(pid, pid) == 'Z');
 	return pid;
 }
 
 TEST(a_first_thread_that_ended_before_the_others_is_dead, "EVENT-23")
 {
-	static int hold[2];
-	pid_t pid = process_without_first_thread(hold);
+	struct harness_gate end = harness_gate();
+	pid_t pid = process_without_first_thread(&end);
 	struct timespec now;
 
 	CHECK_SYS(clock_gettime(CLOCK_BOOTTIME, &now));
@@ -422,22 +384,22 @@ TEST(a_first_thread_that_ended_before_the_others_is_dead, "EVENT-23")
 	CHECK(!ptrc_thread_has_ended(getpid(), now_ms));
 	/* The process lives. */
 	CHECK(!ptrc_thread_is_dead(pid));
-	close(hold[1]);
+	harness_open(&end);
 	harness_reap(pid);
 }
 
 TEST(process_without_its_first_thread_is_a_target, "CREATE-13 EXIT-04")
 {
 	struct stream s;
-	static int hold[2];
-	pid_t pid = process_without_first_thread(hold);
+	struct harness_gate end = harness_gate();
+	pid_t pid = process_without_first_thread(&end);
 
 	begin_stream(&s, pid, 0);
 	/* And its page is no garbage. */
 	ptrc_sweep(s.target.dirfd, s.target.uid, -1);
 	CHECK(has_page(pid));
 	end_stream(&s);
-	close(hold[1]);
+	harness_open(&end);
 	harness_reap(pid);
 }
 
@@ -456,10 +418,11 @@ TEST(stranger_gets_a_page_while_a_stream_traces_it, "CREATE-23 GEN-05")
 	ptrc_sweep(s.target.dirfd, s.target.uid, -1);
 	CHECK(has_page(pid));
 	CHECK_EQ(s.target.page->image, 0);
+	uint64_t names_id = s.names->id;
 	end_stream(&s);
 	CHECK(!has_page(pid));
-	CHECK(!has_object('n', s.target.page ? 1 : 2));
-	end_stranger(pid);
+	CHECK(!has_object('n', names_id));
+	harness_kill(pid);
 }
 
 TEST(page_made_ahead_survives_a_sweep_between, "CREATE-23")
@@ -482,7 +445,7 @@ TEST(page_made_ahead_survives_a_sweep_between, "CREATE-23")
 	CHECK(!has_page(pid));
 	ptrc_target_close(&t);
 	ptrc_names_unref(names);
-	end_stranger(pid);
+	harness_kill(pid);
 }
 
 HELPER(has_name_ids)
@@ -502,31 +465,18 @@ TEST(names_given_before_the_program_starts_are_its_own, "EVENTID-12 EVENTID-13 E
      NEEDS_EXEC)
 {
 	struct stream s;
-	int hold[2];
-	char byte, first[32], second[32];
+	struct harness_gate go = harness_gate();
 
-	CHECK_SYS(pipe(hold));
-	pid_t pid = vfork();
+	pid_t pid = harness_fork();
 	if (pid == 0) {
-		/* Not by fork: no page is made for it. */
-		execl("/bin/sh", "sh", "-c", "read x; exec \"$0\" \"$@\"", "/proc/self/exe",
-		      (char *)NULL);
-		_exit(127);
-	}
-	end_stranger(pid);
-	pid = harness_fork();
-	if (pid == 0) {
-		close(hold[1]);
-		(void)!read(hold[0], &byte, 1);
+		harness_pass(&go);
 		/* After the exec these must be the ids. */
 		harness_exec("has_name_ids", "beta=11", "alpha=10", "gamma=12", (char *)NULL);
 	}
 	begin_stream(&s, pid, 0);
 	CHECK_EQ(open_name_through(&s, "alpha"), 10);
 	CHECK_EQ(open_name_through(&s, "beta"), 11);
-	snprintf(first, sizeof(first), "%d", 10);
-	snprintf(second, sizeof(second), "%d", 11);
-	close(hold[1]);
+	harness_open(&go);
 	CHECK_EXIT(pid, 0);
 	CHECK_EQ(open_name_through(&s, "gamma"), 12);
 	end_stream(&s);
@@ -536,18 +486,14 @@ TEST(names_of_a_process_and_its_controller_are_one_set,
      "CREATE-24 EVENTID-10 EVENTID-13 EVENTID-14")
 {
 	struct stream s, other;
-	int go[2], done[2];
-	char byte;
+	struct harness_gate go = harness_gate(), done = harness_gate();
 
-	CHECK_SYS(pipe(go));
-	CHECK_SYS(pipe(done));
 	pid_t pid = harness_fork();
 	if (pid == 0) {
 		uint32_t one = open_name("one");
 
-		close(go[1]);
-		CHECK_EQ(write(done[1], "x", 1), 1);
-		CHECK_EQ(read(go[0], &byte, 1), 1);
+		harness_open(&done);
+		harness_pass(&go);
 		CHECK(ptrc_process_maps_id(one));
 		CHECK(ptrc_process_maps_id(PTRC_ID_UNNAMED));
 		CHECK(!ptrc_process_maps_id(1));
@@ -558,20 +504,20 @@ TEST(names_of_a_process_and_its_controller_are_one_set,
 		CHECK(ptrc_process_maps_id(one + 1));
 		CHECK_EQ(open_name("two"), one + 1);
 		CHECK_EQ(open_name("three"), one + 2);
-		CHECK_EQ(write(done[1], "x", 1), 1);
-		(void)!read(go[0], &byte, 1);
+		harness_open(&done);
+		harness_pass(&go);
 		_exit(0);
 	}
-	CHECK_EQ(read(done[0], &byte, 1), 1);
+	harness_pass(&done);
 	begin_stream(&s, pid, 0);
 	begin_stream(&other, pid, 0);
 	uint32_t one = open_name_through(&s, "one");
 	CHECK_EQ(open_name_through(&s, "two"), one + 1);
 	CHECK_EQ(s.names->id == other.names->id, 1);
-	CHECK_EQ(write(go[1], "x", 1), 1);
-	CHECK_EQ(read(done[0], &byte, 1), 1);
+	harness_open(&go);
+	harness_pass(&done);
 	CHECK_EQ(open_name_through(&other, "three"), one + 2);
-	close(go[1]);
+	harness_open(&go);
 	CHECK_EXIT(pid, 0);
 	end_stream(&s);
 	CHECK(has_object('n', other.names->id));
@@ -603,7 +549,7 @@ TEST(sixty_four_streams_fit_a_process, "CREATE-07 CREATE-08 CREATE-09")
 	ptrc_sweep(t.dirfd, t.uid, -1);
 	CHECK_EQ(t.page->active, 0);
 	ptrc_target_close(&t);
-	end_stranger(pid);
+	harness_kill(pid);
 }
 
 TEST(fork_takes_inherited_streams_along, "FORK-01 FORK-05 FORK-06 FORK-07 FORK-08 POLICY-01")
@@ -639,34 +585,6 @@ TEST(fork_takes_inherited_streams_along, "FORK-01 FORK-05 FORK-06 FORK-07 FORK-0
 	CHECK_EQ(ptrc_page_self->active, 0);
 }
 
-TEST(children_that_exist_are_not_traced, "FORK-09")
-{
-	struct stream s;
-	int go[2];
-	char byte;
-
-	CHECK_SYS(pipe(go));
-	for (int does_exec = 0; does_exec < 2; does_exec++) {
-		pid_t pid = harness_fork();
-		if (pid == 0) {
-			close(go[1]);
-			(void)!read(go[0], &byte, 1);
-			if (find_slot(strtoull("1", NULL, 16)) >= 0)
-				_exit(9);
-			if (does_exec) {
-				CHECK_EQ(read(go[0], &byte, 1), 0);
-			}
-			_exit(ptrc_page_self->active ? 0 : 3);
-		}
-		begin_stream(&s, 0, PTRC_PAGE_SLOT_INHERITED | PTRC_PAGE_SLOT_SELF);
-		close(go[1]);
-		CHECK_EXIT(pid, 3);
-		end_stream(&s);
-		close(go[0]);
-		CHECK_SYS(pipe(go));
-	}
-}
-
 TEST(children_that_exist_are_not_traced_after_exec, "FORK-09 FORK-17", NEEDS_EXEC)
 {
 	/* The tick in which a process starts is all that is known of its start: try it at
@@ -679,7 +597,7 @@ TEST(children_that_exist_are_not_traced_after_exec, "FORK-09 FORK-17", NEEDS_EXE
 
 		CHECK_SYS(pipe(go));
 		/* Raw, so that no handler makes its page: like a spawned one. */
-		pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+		pid_t pid = harness_raw_clone();
 		if (pid == 0) {
 			close(go[1]);
 			got = read(go[0], &id_at, sizeof(id_at));
@@ -725,16 +643,12 @@ TEST(spawned_program_joins, "FORK-17 FORK-18 EXEC-11", NEEDS_EXEC)
 static pid_t spawn_shell(const char *script, const char *name, const char *arg)
 {
 	char *argv[] = {(char *)(uintptr_t) "sh",	(char *)(uintptr_t) "-c",
-			(char *)(uintptr_t)script,	NULL,
+			(char *)(uintptr_t)script,	self_path(),
 			(char *)(uintptr_t) "--helper", (char *)(uintptr_t)name,
 			(char *)(uintptr_t)arg,		NULL};
 	char *none[] = {NULL};
-	char path[4096];
 	pid_t pid;
 
-	ssize_t len = CHECK_SYS(readlink("/proc/self/exe", path, sizeof(path) - 1));
-	path[len] = '\0';
-	argv[3] = path;
 	CHECK_OK(posix_spawn(&pid, "/bin/sh", NULL, NULL, argv, none));
 	return pid;
 }
@@ -758,7 +672,7 @@ TEST(programs_join_through_a_shell, "FORK-22 EXEC-12", NEEDS_EXEC)
 TEST(shell_that_is_traced_passes_it_on, "CREATE-23 FORK-22", NEEDS_EXEC)
 {
 	struct stream s;
-	char command[4400], path[4096];
+	char command[4400];
 	int in[2];
 
 	CHECK_SYS(pipe2(in, O_CLOEXEC));
@@ -770,10 +684,8 @@ TEST(shell_that_is_traced_passes_it_on, "CREATE-23 FORK-22", NEEDS_EXEC)
 		_exit(127);
 	}
 	begin_stream(&s, pid, PTRC_PAGE_SLOT_INHERITED);
-	ssize_t len = CHECK_SYS(readlink("/proc/self/exe", path, sizeof(path) - 1));
-	path[len] = '\0';
-	int size = snprintf(command, sizeof(command), "%s --helper is_traced %s\nexit $?\n", path,
-			    text_of(s.id));
+	int size = snprintf(command, sizeof(command), "%s --helper is_traced %s\nexit $?\n",
+			    self_path(), text_of(s.id));
 	CHECK_EQ(write(in[1], command, (size_t)size), size);
 	close(in[1]);
 	CHECK_EXIT(pid, 0);
@@ -842,10 +754,7 @@ HELPER(after_exec)
 TEST(exec_keeps_streams_of_others, "EXEC-01 EXEC-02 EXEC-03 EXEC-04 EXEC-07", NEEDS_EXEC)
 {
 	struct stream s;
-	int go[2];
-	char byte;
-
-	CHECK_SYS(pipe(go));
+	struct harness_gate go = harness_gate();
 	uint64_t *id = harness_share(4096);
 	pid_t pid = harness_fork();
 	if (pid == 0) {
@@ -853,7 +762,7 @@ TEST(exec_keeps_streams_of_others, "EXEC-01 EXEC-02 EXEC-03 EXEC-04 EXEC-07", NE
 
 		CHECK_EQ(open_name("first"), 10);
 		CHECK_EQ(open_name("second"), 11);
-		CHECK_EQ(read(go[0], &byte, 1), 1);
+		harness_pass(&go);
 		begin_stream(&own, 0, PTRC_PAGE_SLOT_SELF);
 		/* One that fails changes nothing. */
 		execl("/nonexistent", "x", (char *)NULL);
@@ -862,7 +771,7 @@ TEST(exec_keeps_streams_of_others, "EXEC-01 EXEC-02 EXEC-03 EXEC-04 EXEC-07", NE
 	}
 	begin_stream(&s, pid, 0);
 	*id = s.id;
-	CHECK_EQ(write(go[1], "x", 1), 1);
+	harness_open(&go);
 	CHECK_EXIT(pid, 0);
 	char name[PTRC_NAME_BYTES];
 	CHECK_OK(ptrc_names_get(s.names, 10, name));
@@ -899,21 +808,18 @@ TEST(exec_without_streams_begins_anew, "EXEC-03 EVENTID-09", NEEDS_EXEC)
 
 TEST(child_not_traced_keeps_a_copy_of_the_names, "FORK-14 EVENTID-02")
 {
-	int go[2], done[2];
-	char byte;
+	struct harness_gate go = harness_gate(), done = harness_gate();
 	struct stream s;
 
 	CHECK_EQ(open_name("p0"), 10);
 	CHECK_EQ(open_name("p1"), 11);
-	CHECK_SYS(pipe(go));
-	CHECK_SYS(pipe(done));
 	pid_t pid = harness_fork();
 	if (pid == 0) {
 		CHECK_EQ(ptrc_page_self->names_id, 0);
 		CHECK(ptrc_process_maps_id(10));
 		CHECK(ptrc_process_maps_id(11));
 		CHECK(!ptrc_process_maps_id(12));
-		CHECK_EQ(read(go[0], &byte, 1), 1);
+		harness_pass(&go);
 		/* The parent has added one meanwhile, which is none of ours. */
 		CHECK(!ptrc_process_maps_id(12));
 		CHECK_EQ(open_name("p1"), 11);
@@ -930,35 +836,33 @@ TEST(child_not_traced_keeps_a_copy_of_the_names, "FORK-14 EVENTID-02")
 			exit(0);
 		}
 		CHECK_EXIT(second, 0);
-		CHECK_EQ(write(done[1], "x", 1), 1);
-		CHECK_EQ(read(go[0], &byte, 1), 1);
+		harness_open(&done);
+		harness_pass(&go);
 		CHECK_EQ(open_name("c5"), 15);
 		exit(0);
 	}
 	CHECK_EQ(open_name("p2"), 12);
-	CHECK_EQ(write(go[1], "x", 1), 1);
-	CHECK_EQ(read(done[0], &byte, 1), 1);
+	harness_open(&go);
+	harness_pass(&done);
 	CHECK_EQ(open_name("p3"), 13);
 	begin_stream(&s, pid, 0);
 	CHECK_EQ(open_name_through(&s, "c2"), 12);
 	CHECK_EQ(open_name_through(&s, "p0"), 10);
 	CHECK_EQ(open_name_through(&s, "c4"), 14);
-	CHECK_EQ(write(go[1], "x", 1), 1);
+	harness_open(&go);
 	CHECK_EXIT(pid, 0);
 	end_stream(&s);
 }
 
 TEST(names_are_copied_when_a_stream_comes, "FORK-14 CREATE-24")
 {
-	int go[2];
-	char byte;
+	struct harness_gate go = harness_gate();
 	struct stream s;
 
 	CHECK_EQ(open_name("p0"), 10);
-	CHECK_SYS(pipe(go));
 	pid_t pid = harness_fork();
 	if (pid == 0) {
-		CHECK_EQ(read(go[0], &byte, 1), 1);
+		harness_pass(&go);
 		CHECK(ptrc_process_maps_id(10));
 		CHECK(ptrc_process_maps_id(11));
 		CHECK(!ptrc_process_maps_id(12));
@@ -971,7 +875,7 @@ TEST(names_are_copied_when_a_stream_comes, "FORK-14 CREATE-24")
 	CHECK_EQ(open_name_through(&s, "p0"), 10);
 	CHECK_EQ(open_name_through(&s, "by the controller"), 11);
 	CHECK_EQ(open_name("other"), 11);
-	CHECK_EQ(write(go[1], "x", 1), 1);
+	harness_open(&go);
 	CHECK_EXIT(pid, 0);
 	end_stream(&s);
 }
@@ -979,17 +883,15 @@ TEST(names_are_copied_when_a_stream_comes, "FORK-14 CREATE-24")
 TEST(traced_family_has_one_set_of_names, "FORK-03 FORK-04 EVENTID-16")
 {
 	struct stream s;
-	int go[2];
-	char byte;
+	struct harness_gate go = harness_gate();
 
 	CHECK_EQ(open_name("zero"), 10);
 	begin_stream(&s, 0, PTRC_PAGE_SLOT_INHERITED | PTRC_PAGE_SLOT_SELF);
-	CHECK_SYS(pipe(go));
 	pid_t pid = harness_fork();
 	if (pid == 0) {
 		CHECK(ptrc_process_maps_id(10));
 		CHECK_EQ(open_name("of the child"), 11);
-		CHECK_EQ(read(go[0], &byte, 1), 1);
+		harness_pass(&go);
 		CHECK(ptrc_process_maps_id(12));
 		CHECK_EQ(open_name("of the parent"), 12);
 		exit(0);
@@ -998,7 +900,7 @@ TEST(traced_family_has_one_set_of_names, "FORK-03 FORK-04 EVENTID-16")
 	CHECK_EQ(open_name("of the parent"), 12);
 	CHECK_EQ(open_name("of the child"), 11);
 	CHECK(ptrc_process_maps_id(11));
-	CHECK_EQ(write(go[1], "x", 1), 1);
+	harness_open(&go);
 	CHECK_EXIT(pid, 0);
 	end_stream(&s);
 	CHECK_EQ(open_name("of the child"), 11);
@@ -1012,7 +914,7 @@ TEST(raw_clone_is_noticed_when_it_matters, "FORK-21", NEEDS_FORK_ADVICE)
 	begin_stream(&s, 0, PTRC_PAGE_SLOT_INHERITED | PTRC_PAGE_SLOT_SELF);
 	/* Another tick, as its start has to be told from the stream's. */
 	harness_sleep_ms(20);
-	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	pid_t pid = harness_raw_clone();
 	if (pid == 0) {
 		/* Wiped by the kernel. */
 		if (ptrc_self->pid != 0)
@@ -1036,7 +938,7 @@ TEST(raw_clone_that_never_notices_harms_nobody, "FORK-11 FORK-21")
 	pid_t parent = getpid();
 
 	open_name("still");
-	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	pid_t pid = harness_raw_clone();
 	if (pid == 0)
 		exit(0);
 	CHECK_EXIT(pid, 0);
@@ -1064,45 +966,6 @@ TEST(vfork_child_changes_nothing, "FORK-19 EXEC-10", NEEDS_FORK_ADVICE)
 	CHECK_EQ(ptrc_self->pid, getpid());
 	CHECK_EQ(ptrc_page_self->active == active, 1);
 	CHECK(has_page(getpid()));
-	end_stream(&s);
-}
-
-static atomic_bool stop_threads;
-
-static void *use_names(void *arg)
-{
-	char name[32];
-
-	for (int i = 0; !atomic_load(&stop_threads); i++) {
-		snprintf(name, sizeof(name), "t%p-%d", arg, i % 100);
-		open_name(name);
-		ptrc_process_maps_id(10 + (uint32_t)i % 200);
-	}
-	return NULL;
-}
-
-TEST(fork_beside_busy_threads_does_not_hang, "FORK-15 EVENT-14")
-{
-	pthread_t threads[3];
-	struct stream s;
-
-	begin_stream(&s, 0, PTRC_PAGE_SLOT_SELF);
-	for (intptr_t i = 0; i < 3; i++)
-		CHECK_OK(pthread_create(&threads[i], NULL, use_names, (void *)i));
-	for (int i = 0; i < 200; i++) {
-		pid_t pid = fork();
-
-		if (pid == 0) {
-			open_name("of the child");
-			CHECK(ptrc_process_maps_id(open_name("again")));
-			/* Leak checkers hang in the exit() of such a child. */
-			quick_exit(0);
-		}
-		CHECK_EXIT(pid, 0);
-	}
-	atomic_store(&stop_threads, true);
-	for (int i = 0; i < 3; i++)
-		CHECK_OK(pthread_join(threads[i], NULL));
 	end_stream(&s);
 }
 
@@ -1161,7 +1024,7 @@ TEST(end_of_a_stream_spares_a_later_process_of_that_pid, "EXIT-09 CREATE-26")
 	CHECK_EQ(ptrc_target_attach(&s.target, 4712, s.names->id, 0), ESRCH);
 	s.target.start_ticks--;
 	end_stream(&s);
-	end_stranger(pid);
+	harness_kill(pid);
 }
 
 /* A page or an object of any shape, in the hope of a crash. */
@@ -1229,7 +1092,7 @@ TEST(garbage_in_the_directory_does_no_harm, "GEN-05 CREATE-26")
 		if (IN_CHILD())
 			exit(0);
 	}
-	end_stranger(stranger);
+	harness_kill(stranger);
 	/* Nothing of the garbage may stay for the cases to come. */
 	DIR *dir = fdopendir(dup(dirfd));
 	rewinddir(dir);
@@ -1263,15 +1126,13 @@ static void leave_pages(int dirfd, unsigned int lacking)
 	static int pid = DEAD_PID;
 	char name[PTRC_PAGE_NAME_BYTES];
 	struct stat st;
-	uint64_t ns;
 
-	CHECK_OK(ptrc_procfs_pid_namespace(0, &ns));
 	for (;;) {
 		CHECK_SYS(fstat(dirfd, &st));
 		if (pid > DEAD_PID && (st.st_size / ENTRY_BYTES + lacking) % SWEEP_ENTRIES == 0)
 			return;
 		CHECK_LT(pid, DEAD_PID + 4 * SWEEP_ENTRIES);
-		ptrc_page_name(name, pid++, ns);
+		page_name(pid++, name);
 		int fd = CHECK_SYS(openat(dirfd, name, O_RDWR | O_CREAT | O_EXCL, 0600));
 		CHECK_SYS(ftruncate(fd, PTRC_PAGE_SIZE));
 		close(fd);
@@ -1295,7 +1156,7 @@ static unsigned int count_names_objects(int dirfd)
 /* It does not end as programs do, so it leaves its page and its names. */
 static void open_name_in_raw_clone(const char *name)
 {
-	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	pid_t pid = harness_raw_clone();
 
 	if (pid == 0) {
 		open_name(name);
@@ -1338,7 +1199,7 @@ TEST(children_without_fork_handlers_remove_pages_sometimes, "GEN-05 FORK-21", NE
 		ptrc_page_name(name, DEAD_PID, ns + 1);
 		close(CHECK_SYS(openat(dirfd, name, O_RDWR | O_CREAT, 0600)));
 		leave_pages(dirfd, lacking);
-		pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+		pid = harness_raw_clone();
 		/* What an event does if a stream traces the child. */
 		if (pid == 0)
 			_exit(ptrc_process_init());
@@ -1348,7 +1209,7 @@ TEST(children_without_fork_handlers_remove_pages_sometimes, "GEN-05 FORK-21", NE
 		CHECK_SYS(unlinkat(dirfd, name, 0));
 		/* Of the first child there is one entry too few. */
 		CHECK_EQ(has_page(DEAD_PID), lacking == 2);
-		end_stranger(stranger);
+		harness_kill(stranger);
 	}
 }
 
@@ -1396,25 +1257,21 @@ TEST(sweep_removes_the_dead_and_leaves_the_living, "GEN-05 CREATE-12 EXIT-03")
 TEST(end_of_an_inherited_stream_clears_all_slots, "FORK-16 GEN-05")
 {
 	struct stream s;
-	int go[2], ready[2];
-	char byte;
+	struct harness_gate go = harness_gate(), ready = harness_gate();
 
-	CHECK_SYS(pipe(go));
-	CHECK_SYS(pipe(ready));
 	begin_stream(&s, 0, PTRC_PAGE_SLOT_INHERITED | PTRC_PAGE_SLOT_SELF);
 	pid_t pid = harness_fork();
 	if (pid == 0) {
-		close(go[1]);
 		CHECK(find_slot(s.id) >= 0);
-		CHECK_EQ(write(ready[1], "x", 1), 1);
-		(void)!read(go[0], &byte, 1);
+		harness_open(&ready);
+		harness_pass(&go);
 		CHECK_EQ(find_slot(s.id), -1);
 		CHECK_EQ(ptrc_page_self->active, 0);
 		exit(0);
 	}
-	CHECK_EQ(read(ready[0], &byte, 1), 1);
+	harness_pass(&ready);
 	end_stream(&s);
-	close(go[1]);
+	harness_open(&go);
 	CHECK_EXIT(pid, 0);
 }
 
@@ -1543,7 +1400,7 @@ HELPER(privileged)
 
 TEST(privileged_image_is_left_alone, "EXEC-13 CREATE-14 CREATE-15")
 {
-	char path[] = "/tmp/posixtrace-process.XXXXXX", self_path[4096], command[4300];
+	char path[] = "/tmp/posixtrace-process.XXXXXX", command[4300];
 	gid_t groups[8];
 	int in[2], out[2];
 	char byte;
@@ -1556,10 +1413,8 @@ TEST(privileged_image_is_left_alone, "EXEC-13 CREATE-14 CREATE-15")
 #endif
 	if (!private_user_is_on() || getgroups(8, groups) < 1 || groups[0] == getegid())
 		SKIP("needs a second group");
-	ssize_t len = CHECK_SYS(readlink("/proc/self/exe", self_path, sizeof(self_path) - 1));
-	self_path[len] = '\0';
 	close(CHECK_SYS(mkstemp(path)));
-	snprintf(command, sizeof(command), "cp '%s' %s", self_path, path);
+	snprintf(command, sizeof(command), "cp '%s' %s", self_path(), path);
 	CHECK_EQ(system(command), 0);
 	CHECK_SYS(chown(path, (uid_t)-1, groups[0]));
 	CHECK_SYS(chmod(path, 02755));
@@ -1595,7 +1450,6 @@ TEST(shortage_of_descriptors_is_reported, "ERRORS-12 CREATE-25")
 	pid_t stranger = start_stranger();
 
 	CHECK_SYS(getrlimit(RLIMIT_NOFILE, &limit));
-	limit.rlim_cur = 3;
 	close_range(3, ~0U, 0);
 	for (rlim_t most = 3; most < 12; most++) {
 		limit.rlim_cur = most;
@@ -1611,7 +1465,7 @@ TEST(shortage_of_descriptors_is_reported, "ERRORS-12 CREATE-25")
 		if (most >= 11)
 			CHECK_EQ(err, 0);
 	}
-	end_stranger(stranger);
+	harness_kill(stranger);
 }
 
 TEST(many_processes_leave_nothing, "GEN-04 GEN-05 FORK-20")
@@ -1630,7 +1484,6 @@ TEST(many_processes_leave_nothing, "GEN-04 GEN-05 FORK-20")
 		}
 		harness_reap(pid);
 	}
-	int64_t start = harness_now_ns();
 	/* There was a bound on what they left. */
 	DIR *dir = fdopendir(open_dir());
 	int entries = 0;
@@ -1640,11 +1493,6 @@ TEST(many_processes_leave_nothing, "GEN-04 GEN-05 FORK-20")
 	NOTE("%d entries are left of 700 processes", entries);
 	CHECK_LE(entries, 600);
 	CHECK_OK(ptrc_target_open(0, -1, &t));
-	NOTE("create after 700 killed processes: %d us", (int)((harness_now_ns() - start) / 1000));
-	start = harness_now_ns();
-	ptrc_target_close(&t);
-	CHECK_OK(ptrc_target_open(0, -1, &t));
-	NOTE("and the next: %d us", (int)((harness_now_ns() - start) / 1000));
 	ptrc_target_close(&t);
 	CHECK(directory_is_empty_but_for_me());
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* posixtrace_event_for: events of a process that another one records. */
 #include "include/posixtrace-private.h"
+#include "tests/support/shared_objects.h"
 #include "tests/support/support.h"
 
 #include <fcntl.h>
-#include <glob.h>
 #include <posixtrace.h>
 #include <spawn.h>
 #include <sys/stat.h>
@@ -36,28 +36,6 @@ struct shell {
 	int in, out;
 };
 
-static struct shell start_shell(void)
-{
-	static const char *const argv[] = {
-		"sh", "-c", "echo $$; read line; sh -c 'echo $$; read line; :'; :", NULL};
-	posix_spawn_file_actions_t actions;
-	int in[2], out[2];
-	struct shell shell;
-
-	CHECK_SYS(pipe2(in, O_CLOEXEC));
-	CHECK_SYS(pipe2(out, O_CLOEXEC));
-	CHECK_OK(posix_spawn_file_actions_init(&actions));
-	CHECK_OK(posix_spawn_file_actions_adddup2(&actions, in[0], 0));
-	CHECK_OK(posix_spawn_file_actions_adddup2(&actions, out[1], 1));
-	CHECK_OK(posix_spawn(&shell.pid, "/bin/sh", &actions, NULL, (char *const *)argv, environ));
-	posix_spawn_file_actions_destroy(&actions);
-	close(in[0]);
-	close(out[1]);
-	shell.in = in[1];
-	shell.out = out[0];
-	return shell;
-}
-
 static pid_t read_pid(struct shell *shell)
 {
 	char line[32] = "";
@@ -82,10 +60,25 @@ static void end_shell(struct shell *shell)
 	close(shell->out);
 }
 
-static struct shell traceable_shell(void)
+static struct shell start_shell(void)
 {
-	struct shell shell = start_shell();
+	static const char *const argv[] = {
+		"sh", "-c", "echo $$; read line; sh -c 'echo $$; read line; :'; :", NULL};
+	posix_spawn_file_actions_t actions;
+	int in[2], out[2];
+	struct shell shell;
 
+	CHECK_SYS(pipe2(in, O_CLOEXEC));
+	CHECK_SYS(pipe2(out, O_CLOEXEC));
+	CHECK_OK(posix_spawn_file_actions_init(&actions));
+	CHECK_OK(posix_spawn_file_actions_adddup2(&actions, in[0], 0));
+	CHECK_OK(posix_spawn_file_actions_adddup2(&actions, out[1], 1));
+	CHECK_OK(posix_spawn(&shell.pid, "/bin/sh", &actions, NULL, (char *const *)argv, environ));
+	posix_spawn_file_actions_destroy(&actions);
+	close(in[0]);
+	close(out[1]);
+	shell.in = in[1];
+	shell.out = out[0];
 	CHECK_EQ(read_pid(&shell), shell.pid);
 	return shell;
 }
@@ -93,7 +86,7 @@ static struct shell traceable_shell(void)
 TEST(an_event_of_a_shell_is_recorded_for_it, "")
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 10);
-	struct shell shell = traceable_shell();
+	struct shell shell = start_shell();
 	trace_id_t one = ts_create_running(shell.pid, &attr);
 	struct ptrc_counts counts;
 	struct ts_reader reader;
@@ -144,7 +137,7 @@ TEST(what_a_full_stream_cannot_take_is_lost, "")
 
 	for (int i = 0; i < 2; i++) {
 		trace_attr_t attr = ts_attr(policies[i], 16384, 1000);
-		struct shell shell = traceable_shell();
+		struct shell shell = start_shell();
 		trace_id_t trid = ts_create_running(shell.pid, &attr);
 		unsigned long recorded = 0;
 		struct ptrc_counts counts;
@@ -202,26 +195,13 @@ TEST(one_may_record_for_oneself, "")
 	ts_shutdown(trid);
 }
 
-static bool has_page(pid_t pid)
-{
-	char pattern[100];
-	glob_t found;
-
-	/* The name goes on with that of the process namespace, outside the initial one. */
-	snprintf(pattern, sizeof(pattern), "/dev/shm/posixtrace-%u/p.%d{,.*}",
-		 (unsigned int)geteuid(), (int)pid);
-	bool has_one = glob(pattern, GLOB_BRACE, NULL, &found) == 0;
-	globfree(&found);
-	return has_one;
-}
-
 TEST(a_child_of_a_traced_shell_is_traced_if_it_inherits, "")
 {
 	for (int is_inherited = 0; is_inherited < 2; is_inherited++) {
 		trace_attr_t attr = is_inherited
 					    ? ts_inherited_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100)
 					    : ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
-		struct shell shell = traceable_shell();
+		struct shell shell = start_shell();
 		trace_id_t trid = ts_create_running(shell.pid, &attr);
 		pid_t child = start_child(&shell);
 
@@ -246,7 +226,7 @@ TEST(a_child_of_a_traced_shell_is_traced_if_it_inherits, "")
 TEST(a_child_older_than_the_stream_is_not_traced, "")
 {
 	trace_attr_t attr = ts_inherited_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
-	struct shell shell = traceable_shell();
+	struct shell shell = start_shell();
 	pid_t child = start_child(&shell);
 	trace_id_t trid = ts_create_running(shell.pid, &attr);
 
@@ -258,7 +238,7 @@ TEST(a_child_older_than_the_stream_is_not_traced, "")
 
 TEST(what_nothing_traces_is_no_error, "")
 {
-	struct shell shell = traceable_shell();
+	struct shell shell = start_shell();
 
 	CHECK_EQ(event_for(shell.pid, "event", NULL, 0), 0);
 	CHECK(!has_page(shell.pid));
@@ -281,7 +261,7 @@ static intptr_t call_as_another_user(const void *pid, size_t bytes)
 TEST(errors_are_told_and_nothing_is_stored, "")
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
-	struct shell shell = traceable_shell();
+	struct shell shell = start_shell();
 	char name[TRACE_EVENT_NAME_MAX + 2];
 	trace_id_t trid = ts_create_running(shell.pid, &attr);
 	unsigned int streams = 4711;
@@ -315,7 +295,7 @@ TEST(errors_are_told_and_nothing_is_stored, "")
 TEST(a_refused_layout_keeps_the_event_out_of_every_stream, "")
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
-	struct shell shell = traceable_shell();
+	struct shell shell = start_shell();
 	trace_id_t one = ts_create_running(shell.pid, &attr);
 	trace_id_t two = ts_create_running(shell.pid, &attr);
 	uint32_t number = 1;
@@ -345,14 +325,14 @@ struct guest {
 
 static intptr_t record_many(const void *arg, size_t bytes)
 {
-	struct guest g;
+	const struct guest *g = arg;
 	unsigned int streams;
 
-	memcpy(&g, arg, bytes);
-	for (uint32_t i = 0; i < g.count; i++) {
-		uint32_t number = g.first + i;
+	CHECK_EQ(bytes, sizeof(*g));
+	for (uint32_t i = 0; i < g->count; i++) {
+		uint32_t number = g->first + i;
 
-		if (posixtrace_event_for(g.target, "guest", NULL, &number, sizeof(number),
+		if (posixtrace_event_for(g->target, "guest", NULL, &number, sizeof(number),
 					 &streams) ||
 		    streams != 1)
 			return (intptr_t)i + 1;
@@ -403,7 +383,7 @@ TEST(many_may_record_for_one_at_once, "")
 TEST(callers_that_come_and_go_take_no_room, "")
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 16384, 100);
-	struct shell shell = traceable_shell();
+	struct shell shell = start_shell();
 	trace_id_t trid = ts_create_running(shell.pid, &attr);
 
 	for (int i = 0; i < 9000; i++) {
@@ -424,7 +404,7 @@ struct tally {
 TEST(a_caller_that_is_killed_leaves_a_sound_stream, "")
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
-	struct shell shell = traceable_shell();
+	struct shell shell = start_shell();
 	trace_id_t trid = ts_create_running(shell.pid, &attr);
 	struct tally *tally = harness_share(sizeof(*tally));
 	unsigned int seed = 1;

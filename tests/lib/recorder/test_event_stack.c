@@ -2,6 +2,7 @@
 /* How much stack an event takes, on every way that an event can go (EVENT-26). */
 #include "include/posixtrace-private.h"
 #include "tests/support/keeper.h"
+#include "tests/support/shared_objects.h"
 
 #include <posixtrace-control.h>
 #include <spawn.h>
@@ -116,7 +117,7 @@ static void conclude(void)
 static intptr_t do_measure(const void *arg, size_t arg_bytes)
 {
 	CHECK_EQ(arg_bytes, sizeof(work));
-	memcpy(&work, arg, sizeof(work));
+	work = *(const struct work *)arg;
 	return measure();
 }
 
@@ -156,9 +157,7 @@ static intptr_t child_bytes(bool has_handlers)
 	CHECK_SYS(pipe(ends));
 	/* Another tick than that of the stream, as only children that are younger join it. */
 	harness_sleep_ms(20);
-	pid_t pid = has_handlers ? harness_fork()
-				 : (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
-	CHECK_GE(pid, 0);
+	pid_t pid = has_handlers ? harness_fork() : harness_raw_clone();
 	if (pid == 0) {
 		bytes = measure_events(POSIX_TRACE_UNNAMED_USEREVENT, 1);
 		_exit(write(ends[1], &bytes, sizeof(bytes)) != (ssize_t)sizeof(bytes));
@@ -354,14 +353,6 @@ TEST(first_events_take_little_stack_where_the_directory_has_its_second_name, "EV
 /* Children look for what dead processes have left when the number of entries is a multiple. */
 #define ENTRIES 256
 
-static int own_directory(void)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/dev/shm/posixtrace-%lu", (unsigned long)geteuid());
-	return CHECK_SYS(open(path, O_RDONLY | O_DIRECTORY));
-}
-
 static size_t entries_in(int dirfd)
 {
 	struct stat st;
@@ -370,28 +361,9 @@ static size_t entries_in(int dirfd)
 	return (size_t)st.st_size / ENTRY_BYTES;
 }
 
-/* The name of the page of a process that would be in the pid namespace of this one. */
-static void page_name(int dirfd, int pid, char *name, size_t name_bytes)
-{
-	char own[16];
-	DIR *dir = fdopendir(dup(dirfd));
-	struct dirent *entry;
-	size_t length = (size_t)snprintf(own, sizeof(own), "p.%d", (int)getpid());
-
-	CHECK(dir);
-	rewinddir(dir);
-	while ((entry = readdir(dir)))
-		if (strncmp(entry->d_name, own, length) == 0 &&
-		    (entry->d_name[length] == '.' || entry->d_name[length] == '\0'))
-			break;
-	CHECK(entry);
-	snprintf(name, name_bytes, "p.%d%s", pid, entry->d_name + length);
-	closedir(dir);
-}
-
 static size_t count_streams(void)
 {
-	int dirfd = own_directory();
+	int dirfd = open_dir();
 	DIR *dir = fdopendir(dirfd);
 	struct dirent *entry;
 	size_t count = 0;
@@ -428,23 +400,21 @@ TEST(what_an_event_before_the_constructor_leaves_the_constructor_cleans_up, "EVE
 TEST(first_event_of_a_child_that_cleans_up_takes_little_stack, "EVENT-26 GEN-05", NEEDS_FORK_ADVICE)
 {
 	trace_id_t trid = stream_on(0, POSIX_TRACE_LOOP);
-	int dirfd = own_directory(), made = 0, fd;
-	char name[64];
+	int dirfd = open_dir(), made = 0, fd;
+	char name[PTRC_PAGE_NAME_BYTES];
 
 	/* With the page of the child there are as many as it takes. */
 	while (made == 0 || (entries_in(dirfd) + 1) % ENTRIES != 0) {
 		CHECK_LT(made, 2 * ENTRIES);
-		page_name(dirfd, DEAD_PID + made++, name, sizeof(name));
+		page_name(DEAD_PID + made++, name);
 		fd = CHECK_SYS(openat(dirfd, name, O_RDWR | O_CREAT | O_EXCL, 0600));
 		CHECK_SYS(ftruncate(fd, 4096));
 		close(fd);
 	}
 	judge("first event of a child without fork handlers that cleans up", child_bytes(false));
 	expect_events(trid, 1);
-	for (int i = 0; i < made; i++) {
-		page_name(dirfd, DEAD_PID + i, name, sizeof(name));
-		CHECK_NE(faccessat(dirfd, name, F_OK, 0), 0);
-	}
+	for (int i = 0; i < made; i++)
+		CHECK(!has_page(DEAD_PID + i));
 	conclude();
 }
 

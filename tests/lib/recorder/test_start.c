@@ -6,6 +6,7 @@
 #include "include/posixtrace-private.h"
 #include "tests/support/harness.h"
 #include "tests/support/private_user.h"
+#include "tests/support/shared_objects.h"
 #include "tests/support/support.h"
 
 #include <fcntl.h>
@@ -30,28 +31,6 @@ static void record(void)
 	posix_trace_event(POSIX_TRACE_UNNAMED_USEREVENT, NULL, 0);
 }
 
-static int open_dir(void)
-{
-	int dirfd;
-
-	CHECK_OK(ptrc_shmdir_open(geteuid(), true, &dirfd));
-	return dirfd;
-}
-
-static bool has_page(pid_t pid)
-{
-	char name[PTRC_PAGE_NAME_BYTES];
-	int dirfd = open_dir();
-	struct stat st;
-	uint64_t ns;
-
-	CHECK_OK(ptrc_procfs_pid_namespace(0, &ns));
-	ptrc_page_name(name, pid, ns);
-	bool has_one = fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
-	close(dirfd);
-	return has_one;
-}
-
 /* It has begun, and has no page. */
 static bool is_quiet(void)
 {
@@ -70,33 +49,19 @@ static uint64_t bell_of(pid_t pid)
 	return pages;
 }
 
-/* A child that tells what it has done, and waits until it is to go on. */
-static int told[2], go[2];
+/* A child tells what it has done, and waits until it is to go on. */
+static struct harness_gate told, go;
+
+static void make_gates(void)
+{
+	told = harness_gate();
+	go = harness_gate();
+}
 
 static void tell_and_wait(void)
 {
-	char byte;
-
-	CHECK_EQ(write(told[1], "x", 1), 1);
-	CHECK_EQ(read(go[0], &byte, 1), 1);
-}
-
-static void wait_for_child(void)
-{
-	char byte;
-
-	CHECK_EQ(read(told[0], &byte, 1), 1);
-}
-
-static void let_go_on(void)
-{
-	CHECK_EQ(write(go[1], "x", 1), 1);
-}
-
-static void make_pipes(void)
-{
-	CHECK_SYS(pipe2(told, O_CLOEXEC));
-	CHECK_SYS(pipe2(go, O_CLOEXEC));
+	harness_open(&told);
+	harness_pass(&go);
 }
 
 HELPER(start_and_end)
@@ -219,24 +184,24 @@ TEST(program_that_nobody_traces_is_known_by_its_library, "")
 {
 	struct ptrc_inspected_process process;
 
-	make_pipes();
+	make_gates();
 	pid_t pid = harness_fork();
 	if (pid == 0) {
 		CHECK(is_quiet());
 		tell_and_wait();
 		exit(0);
 	}
-	wait_for_child();
+	harness_pass(&told);
 	CHECK_OK(ptrc_inspect_process(pid, &process));
 	CHECK(!process.pt_has_page);
 	CHECK(process.pt_has_library);
-	let_go_on();
+	harness_open(&go);
 	CHECK_EXIT(pid, 0);
 }
 
 TEST(program_is_traced_from_its_next_event_on, "CREATE-13")
 {
-	make_pipes();
+	make_gates();
 	pid_t pid = harness_fork();
 	if (pid == 0) {
 		record();
@@ -247,15 +212,15 @@ TEST(program_is_traced_from_its_next_event_on, "CREATE-13")
 		tell_and_wait();
 		exit(0);
 	}
-	wait_for_child();
+	harness_pass(&told);
 	trace_id_t trid = ts_create_running(pid, NULL);
-	let_go_on();
-	wait_for_child();
+	harness_open(&go);
+	harness_pass(&told);
 	struct ts_events events = ts_read_all(trid);
 	ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_UNNAMED_USEREVENT, 0);
 	CHECK_EQ(events.at[1].info.posix_pid, pid);
 	CHECK(has_page(pid));
-	let_go_on();
+	harness_open(&go);
 	CHECK_EXIT(pid, 0);
 	CHECK(!has_page(pid));
 	ts_shutdown(trid);
@@ -264,16 +229,16 @@ TEST(program_is_traced_from_its_next_event_on, "CREATE-13")
 
 TEST(program_that_has_no_event_any_more_takes_its_page_along, "GEN-05")
 {
-	make_pipes();
+	make_gates();
 	pid_t pid = harness_fork();
 	if (pid == 0) {
 		tell_and_wait();
 		exit(0);
 	}
-	wait_for_child();
+	harness_pass(&told);
 	trace_id_t trid = ts_create_running(pid, NULL);
 	CHECK(has_page(pid));
-	let_go_on();
+	harness_open(&go);
 	CHECK_EXIT(pid, 0);
 	CHECK(!has_page(pid));
 	ts_shutdown(trid);
@@ -284,7 +249,7 @@ TEST(child_of_a_program_without_events_inherits, "FORK-14")
 {
 	trace_attr_t attr = ts_inherited_attr(0, 0, 0);
 
-	make_pipes();
+	make_gates();
 	pid_t pid = harness_fork();
 	if (pid == 0) {
 		tell_and_wait();
@@ -296,9 +261,9 @@ TEST(child_of_a_program_without_events_inherits, "FORK-14")
 		CHECK_EXIT(child, 0);
 		exit(0);
 	}
-	wait_for_child();
+	harness_pass(&told);
 	trace_id_t trid = ts_create_running(pid, &attr);
-	let_go_on();
+	harness_open(&go);
 	CHECK_EXIT(pid, 0);
 	struct ts_events events = ts_read_all(trid);
 	ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_UNNAMED_USEREVENT, 0);
@@ -308,13 +273,13 @@ TEST(child_of_a_program_without_events_inherits, "FORK-14")
 
 TEST(child_that_nobody_traces_looks_at_its_own_bell, "FORK-11")
 {
-	make_pipes();
+	make_gates();
 	pid_t pid = harness_fork();
 	if (pid == 0) {
 		pid_t child = fork();
 		if (child == 0) {
 			CHECK(is_quiet());
-			CHECK_EQ(write(told[1], &(pid_t){getpid()}, sizeof(pid_t)),
+			CHECK_EQ(write(told.ends[1], &(pid_t){getpid()}, sizeof(pid_t)),
 				 (ssize_t)sizeof(pid_t));
 			tell_and_wait();
 			record();
@@ -326,10 +291,10 @@ TEST(child_that_nobody_traces_looks_at_its_own_bell, "FORK-11")
 		exit(0);
 	}
 	pid_t child;
-	CHECK_EQ(read(told[0], &child, sizeof(child)), (ssize_t)sizeof(child));
-	wait_for_child();
+	CHECK_EQ(read(told.ends[0], &child, sizeof(child)), (ssize_t)sizeof(child));
+	harness_pass(&told);
 	trace_id_t trid = ts_create_running(child, NULL);
-	let_go_on();
+	harness_open(&go);
 	CHECK_EXIT(pid, 0);
 	struct ts_events events = ts_read_all(trid);
 	ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_UNNAMED_USEREVENT, 0);
@@ -364,7 +329,7 @@ TEST(raw_clone_of_a_program_without_a_page_gets_one_of_its_own, "FORK-21", NEEDS
 {
 	CHECK(is_quiet());
 	ptrc_bell_ring(ptrc_here.bells, getpid());
-	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	pid_t pid = harness_raw_clone();
 	if (pid == 0) {
 		record();
 		_exit(ptrc_self->pid != getpid() || !has_page(getpid()));
@@ -378,7 +343,7 @@ TEST(program_without_descriptors_is_traced_when_it_has_some_again, "")
 {
 	struct ptrc_counts counts;
 
-	make_pipes();
+	make_gates();
 	pid_t pid = harness_fork();
 	if (pid == 0) {
 		struct rlimit old, none;
@@ -392,9 +357,9 @@ TEST(program_without_descriptors_is_traced_when_it_has_some_again, "")
 		record();
 		exit(0);
 	}
-	wait_for_child();
+	harness_pass(&told);
 	trace_id_t trid = ts_create_running(pid, NULL);
-	let_go_on();
+	harness_open(&go);
 	CHECK_EXIT(pid, 0);
 	struct ts_events events = ts_read_all(trid);
 	ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_UNNAMED_USEREVENT, 0);
@@ -405,7 +370,7 @@ TEST(program_without_descriptors_is_traced_when_it_has_some_again, "")
 
 TEST(bells_ring_for_the_pages_that_there_are, "GEN-05")
 {
-	make_pipes();
+	make_gates();
 	for (int i = 0; i < 2; i++) {
 		pid_t pid = harness_fork();
 		if (pid == 0) {
@@ -415,9 +380,9 @@ TEST(bells_ring_for_the_pages_that_there_are, "GEN-05")
 				exit(0);
 			raise(SIGKILL);
 		}
-		wait_for_child();
+		harness_pass(&told);
 		CHECK_EQ(bell_of(pid), 1);
-		let_go_on();
+		harness_open(&go);
 		harness_reap(pid);
 		if (i == 1) {
 			int dirfd = open_dir();
