@@ -46,4 +46,29 @@ static inline bool has_page(pid_t pid)
 	return has_file(name);
 }
 
+/* Greater than all numbers of processes. */
+#define DEAD_PID 5000000
+
+/* Makes pages of dead processes, from DEAD_PID on, until the directory lacks so many entries of a
+ * multiple of 256, at which those who sweep sometimes do it. Returns the number after the last. */
+static inline int leave_pages(int dirfd, unsigned int lacking)
+{
+	/* What tmpfs says of each entry, and of two more. */
+	enum { entry_bytes = 20, sweep_entries = 256 };
+	static int pid = DEAD_PID;
+	char name[PTRC_PAGE_NAME_BYTES];
+	struct stat st;
+
+	for (;;) {
+		CHECK_SYS(fstat(dirfd, &st));
+		if (pid > DEAD_PID && (st.st_size / entry_bytes + lacking) % sweep_entries == 0)
+			return pid;
+		CHECK_LT(pid, DEAD_PID + 4 * sweep_entries);
+		page_name(pid++, name);
+		int fd = CHECK_SYS(openat(dirfd, name, O_RDWR | O_CREAT | O_EXCL, 0600));
+		CHECK_SYS(ftruncate(fd, PTRC_PAGE_SIZE));
+		close(fd);
+	}
+}
+
 #endif

@@ -4,10 +4,10 @@
 #include "tests/support/harness.h"
 
 #include <signal.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <trace.h>
 #include <unistd.h>
 
@@ -61,7 +61,7 @@ TEST(a_stream_as_it_is_and_nothing_is_reset, "GEN-09")
 	CHECK_OK(ptrc_inspect_process(0, &process));
 	CHECK_EQ(process.pt_streams, 1);
 	CHECK_OK(ptrc_inspect_stream(0, 0, &stream));
-	CHECK_EQ(strcmp(stream.pt_name, "query"), 0);
+	CHECK_STR_EQ(stream.pt_name, "query");
 	CHECK_EQ(stream.pt_controller, getpid());
 	CHECK_EQ(stream.pt_target, getpid());
 	CHECK(stream.pt_is_controlled && !stream.pt_is_kept && !stream.pt_has_log);
@@ -95,7 +95,7 @@ TEST(the_keeper_and_the_log_are_told, "GEN-09", NEEDS_KEEPER)
 	CHECK_OK(posix_trace_create_withlog(0, NULL, fd, &trace));
 	CHECK_OK(ptrc_inspect_stream(0, 0, &stream));
 	CHECK(stream.pt_has_log && stream.pt_is_kept && stream.pt_keeper > 0);
-	CHECK_EQ(strcmp(stream.pt_log, path), 0);
+	CHECK_STR_EQ(stream.pt_log, path);
 	CHECK_EQ(kill(stream.pt_keeper, SIGKILL), 0);
 	CHECK_EVENTUALLY(ptrc_inspect_stream(0, 0, &stream) == 0 && !stream.pt_is_kept);
 	CHECK_OK(posix_trace_shutdown(trace));
@@ -104,32 +104,18 @@ TEST(the_keeper_and_the_log_are_told, "GEN-09", NEEDS_KEEPER)
 
 TEST(a_program_without_the_library_is_told_from_one_with_it, "GEN-09")
 {
-	int ends[2], exec[2], status;
+	char *argv[] = {(char *)(uintptr_t) "sleep", (char *)(uintptr_t) "1000", NULL};
 	trace_id_t trace;
-	char byte;
+	pid_t child;
 
-	CHECK_EQ(pipe(ends), 0);
-	CHECK_EQ(pipe2(exec, O_CLOEXEC), 0);
-	pid_t child = fork();
-	if (!child) {
-		dup2(ends[0], 0);
-		close(ends[1]);
-		execl("/bin/cat", "cat", (char *)NULL);
-		_exit(1);
-	}
-	close(ends[0]);
-	close(exec[1]);
-	/* Until the exec it runs this program; what that had goes with it, in any order. */
-	CHECK_EQ(read(exec[0], &byte, 1), 0);
-	close(exec[0]);
+	CHECK_OK(posix_spawnp(&child, "sleep", NULL, NULL, argv, environ));
 	CHECK_EVENTUALLY(ptrc_inspect_process(child, &process) == 0 && !process.pt_has_library);
 	CHECK_OK(posix_trace_create(child, NULL, &trace));
 	CHECK_OK(ptrc_inspect_process(child, &process));
 	CHECK(process.pt_has_page && !process.pt_has_library);
 	CHECK_EQ(process.pt_streams, 1);
 	CHECK_OK(posix_trace_shutdown(trace));
-	close(ends[1]);
-	CHECK_EQ(waitpid(child, &status, 0), child);
+	harness_kill(child);
 	CHECK_EQ(ptrc_inspect_process(child, &process), ESRCH);
 }
 
@@ -137,13 +123,11 @@ TEST(looking_makes_nothing, "GEN-09")
 {
 	char path[64];
 	struct stat st;
-	int status;
 
 	if (!private_user_is_on())
 		SKIP("the directory is shared");
 	private_user_dir(path);
-	pid_t child = fork();
-	if (!child) {
+	if (IN_CHILD()) {
 		/* Its own page is gone with this, and so is all else. */
 		private_user_clean(geteuid());
 		ptrc_inspect_system(&machine);
@@ -151,8 +135,6 @@ TEST(looking_makes_nothing, "GEN-09")
 		      ptrc_inspect_process(getppid(), &process) != 0 || process.pt_has_page ||
 		      stat(path, &st) == 0);
 	}
-	CHECK_EQ(waitpid(child, &status, 0), child);
-	CHECK_EQ(status, 0);
 }
 
 TEST(the_system_and_how_many_streams_there_are, "GEN-09")

@@ -621,25 +621,6 @@ TEST(children_that_exist_are_not_traced_after_exec, "FORK-09 FORK-17", NEEDS_EXE
 	}
 }
 
-TEST(spawned_program_joins, "FORK-17 FORK-18 EXEC-11", NEEDS_EXEC)
-{
-	struct stream inherited, closed;
-
-	begin_stream(&inherited, 0, PTRC_PAGE_SLOT_INHERITED | PTRC_PAGE_SLOT_SELF);
-	begin_stream(&closed, 0, PTRC_PAGE_SLOT_SELF);
-	CHECK_EXIT(spawn_helper("is_traced", text_of(inherited.id)), 0);
-	CHECK_EXIT(spawn_helper("is_traced", text_of(closed.id)), 3);
-	if (IN_CHILD())
-		harness_exec("is_traced", text_of(inherited.id), (char *)NULL);
-	pid_t pid = harness_fork();
-	if (pid == 0)
-		harness_exec("is_traced", text_of(closed.id), (char *)NULL);
-	CHECK_EXIT(pid, 3);
-	end_stream(&inherited);
-	CHECK_EXIT(spawn_helper("is_traced", text_of(inherited.id)), 3);
-	end_stream(&closed);
-}
-
 static pid_t spawn_shell(const char *script, const char *name, const char *arg)
 {
 	char *argv[] = {(char *)(uintptr_t) "sh",	(char *)(uintptr_t) "-c",
@@ -664,6 +645,7 @@ TEST(programs_join_through_a_shell, "FORK-22 EXEC-12", NEEDS_EXEC)
 	CHECK_EXIT(spawn_shell(twice, "is_traced", text_of(s.id)), 0);
 	CHECK_EXIT(spawn_shell("exec \"$0\" \"$@\"", "is_traced", text_of(s.id)), 0);
 	end_stream(&s);
+	CHECK_EXIT(spawn_helper("is_traced", text_of(s.id)), 3);
 	begin_stream(&s, 0, PTRC_PAGE_SLOT_SELF);
 	CHECK_EXIT(spawn_shell(once, "is_traced", text_of(s.id)), 3);
 	end_stream(&s);
@@ -1111,32 +1093,6 @@ TEST(garbage_in_the_directory_does_no_harm, "GEN-05 CREATE-26")
 			unlinkat(dirfd, entry->d_name, AT_REMOVEDIR);
 	}
 	closedir(dir);
-}
-
-/* Greater than all numbers of processes. */
-#define DEAD_PID 5000000
-/* Of the directory of shared objects; those who sweep sometimes do it at its multiples. */
-#define SWEEP_ENTRIES 256
-/* What tmpfs says of each, and of two more. */
-#define ENTRY_BYTES 20
-
-/* Makes pages of dead processes until the directory lacks so many entries of such a multiple. */
-static void leave_pages(int dirfd, unsigned int lacking)
-{
-	static int pid = DEAD_PID;
-	char name[PTRC_PAGE_NAME_BYTES];
-	struct stat st;
-
-	for (;;) {
-		CHECK_SYS(fstat(dirfd, &st));
-		if (pid > DEAD_PID && (st.st_size / ENTRY_BYTES + lacking) % SWEEP_ENTRIES == 0)
-			return;
-		CHECK_LT(pid, DEAD_PID + 4 * SWEEP_ENTRIES);
-		page_name(pid++, name);
-		int fd = CHECK_SYS(openat(dirfd, name, O_RDWR | O_CREAT | O_EXCL, 0600));
-		CHECK_SYS(ftruncate(fd, PTRC_PAGE_SIZE));
-		close(fd);
-	}
 }
 
 static unsigned int count_names_objects(int dirfd)

@@ -4,6 +4,7 @@
  * real-time priority. Root only; each case uses user numbers that nobody has.
  */
 #include "tests/support/harness.h"
+#include "tests/support/shared_objects.h"
 
 #include <fcntl.h>
 #include <grp.h>
@@ -69,10 +70,8 @@ static bool has_page_in(uid_t uid, pid_t pid)
 {
 	char path[64], name[PTRC_PAGE_NAME_BYTES], full[160];
 	struct stat st;
-	uint64_t ns;
 
-	CHECK_OK(ptrc_procfs_pid_namespace(0, &ns));
-	ptrc_page_name(name, pid, ns);
+	page_name(pid, name);
 	dir_of(uid, path);
 	snprintf(full, sizeof(full), "%s/%s", path, name);
 	return stat(full, &st) == 0 && st.st_uid == uid && (st.st_mode & 0777) == 0600;
@@ -200,21 +199,17 @@ TEST(users_do_not_trace_each_other, "CREATE-14 CREATE-15")
 {
 	uid_t uid = make_user();
 	pid_t of_root = getpid();
-	int hold[2];
-	char byte;
+	struct harness_gate end = harness_gate();
 
-	CHECK_SYS(pipe(hold));
 	pid_t other = harness_fork();
 	if (other == 0) {
-		close(hold[1]);
 		become(uid + 1);
-		(void)!read(hold[0], &byte, 1);
+		harness_pass(&end);
 		_exit(0);
 	}
 	if (IN_CHILD()) {
 		struct ptrc_target t;
 
-		close(hold[1]);
 		become(uid);
 		CHECK_EQ(ptrc_target_open(of_root, -1, &t), EPERM);
 		CHECK_EQ(ptrc_target_open(1, -1, &t), EPERM);
@@ -223,7 +218,7 @@ TEST(users_do_not_trace_each_other, "CREATE-14 CREATE-15")
 		ptrc_target_close(&t);
 		exit(0);
 	}
-	close(hold[1]);
+	harness_open(&end);
 	harness_reap(other);
 	made_uid = uid + 1;
 	remove_dir();
@@ -289,27 +284,24 @@ TEST(squatted_directory_is_believed_by_nobody, "CREATE-14 GEN-06", NEEDS_EXEC)
 {
 	uid_t uid = make_user();
 	struct ptrc_target t;
+	struct harness_gate end = harness_gate();
 	char path[64];
-	int hold[2];
-	char byte;
 
 	dir_of(uid, path);
 	/* Another user was there first. */
 	CHECK_SYS(mkdir(path, 0700));
 	CHECK_SYS(chown(path, uid + 1, (gid_t)uid + 1));
-	CHECK_SYS(pipe(hold));
 	pid_t pid = harness_fork();
 	if (pid == 0) {
-		close(hold[1]);
 		become(uid);
 		CHECK_OK(ptrc_target_open(0, -1, &t));
-		(void)!read(hold[0], &byte, 1);
+		harness_pass(&end);
 		_exit(0);
 	}
 	/* The process uses a directory of another name, and is found there. */
 	CHECK_EVENTUALLY(ptrc_target_open(pid, -1, &t) == 0);
 	ptrc_target_close(&t);
-	close(hold[1]);
+	harness_open(&end);
 	harness_reap(pid);
 	if (IN_CHILD()) {
 		become(uid);

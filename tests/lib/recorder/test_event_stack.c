@@ -346,21 +346,6 @@ TEST(first_events_take_little_stack_where_the_directory_has_its_second_name, "EV
 
 /* ---- what is left to be cleaned up ---- */
 
-/* Greater than all numbers of processes. */
-#define DEAD_PID 5000000
-/* What tmpfs says of a directory; two entries are no files. */
-#define ENTRY_BYTES 20
-/* Children look for what dead processes have left when the number of entries is a multiple. */
-#define ENTRIES 256
-
-static size_t entries_in(int dirfd)
-{
-	struct stat st;
-
-	CHECK_SYS(fstat(dirfd, &st));
-	return (size_t)st.st_size / ENTRY_BYTES;
-}
-
 static size_t count_streams(void)
 {
 	int dirfd = open_dir();
@@ -400,21 +385,13 @@ TEST(what_an_event_before_the_constructor_leaves_the_constructor_cleans_up, "EVE
 TEST(first_event_of_a_child_that_cleans_up_takes_little_stack, "EVENT-26 GEN-05", NEEDS_FORK_ADVICE)
 {
 	trace_id_t trid = stream_on(0, POSIX_TRACE_LOOP);
-	int dirfd = open_dir(), made = 0, fd;
-	char name[PTRC_PAGE_NAME_BYTES];
-
 	/* With the page of the child there are as many as it takes. */
-	while (made == 0 || (entries_in(dirfd) + 1) % ENTRIES != 0) {
-		CHECK_LT(made, 2 * ENTRIES);
-		page_name(DEAD_PID + made++, name);
-		fd = CHECK_SYS(openat(dirfd, name, O_RDWR | O_CREAT | O_EXCL, 0600));
-		CHECK_SYS(ftruncate(fd, 4096));
-		close(fd);
-	}
+	int end = leave_pages(open_dir(), 1);
+
 	judge("first event of a child without fork handlers that cleans up", child_bytes(false));
 	expect_events(trid, 1);
-	for (int i = 0; i < made; i++)
-		CHECK(!has_page(DEAD_PID + i));
+	for (int pid = DEAD_PID; pid < end; pid++)
+		CHECK(!has_page(pid));
 	conclude();
 }
 
