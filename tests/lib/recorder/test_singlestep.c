@@ -252,11 +252,6 @@ static bool step(pid_t pid, uint32_t steps)
 	return true;
 }
 
-static void kill_child(pid_t pid)
-{
-	harness_kill(pid);
-}
-
 /* Instructions from BEGIN to END, when nothing interferes. */
 static uint32_t count_steps(pid_t pid)
 {
@@ -565,6 +560,32 @@ static void expect_whole_room(trace_id_t trid, const struct plan *plan)
 	}
 }
 
+/* A round of the child: it runs to BEGIN and is stepped to the next point, where it meets its fate.
+ * Whether it came to the point. */
+static bool run_to_fate(struct points *points, const struct plan *plan, enum fate fate, pid_t pid)
+{
+	run_to(pid, BEGIN, 0);
+	bool is_inside = step_to_point(points, plan, pid);
+	if (is_inside && fate == KILL)
+		harness_kill(pid);
+	else
+		run_to(pid, ROUND_OVER, is_inside ? SIGUSR1 : 0);
+	return is_inside;
+}
+
+/* What must have been seen of a child that was new, and lives on unless it was killed. */
+static void check_new_child(const struct seen *seen, bool is_inside, enum fate fate)
+{
+	CHECK_GE(seen->count[STEPPED], atomic_load(&state->done));
+	CHECK_LE(seen->count[STEPPED], atomic_load(&state->started));
+	if (seen->count[STEPPED])
+		CHECK_EQ(seen->first[STEPPED], 0);
+	if (is_inside && fate != KILL)
+		CHECK_EQ(seen->count[HANDLER], 1);
+	if (!is_inside || fate != KILL)
+		CHECK_EQ(seen->count[SENTINEL], 1);
+}
+
 /*
  * One child, many rounds: it has recorded before.
  */
@@ -581,9 +602,7 @@ static void step_one_child(const struct plan *plan, enum fate fate)
 	pid_t pid = begin_child(plan, fate, 0);
 	attach(pid);
 	for (uint32_t round = 0; !is_enough(&points, plan); round++) {
-		run_to(pid, BEGIN, 0);
-		bool is_inside = step_to_point(&points, plan, pid);
-		run_to(pid, ROUND_OVER, is_inside ? SIGUSR1 : 0);
+		bool is_inside = run_to_fate(&points, plan, fate, pid);
 		handled += is_inside;
 		read_up_to(trid, &seen, SENTINEL, round);
 		CHECK_EQ(atomic_load(&state->handled), handled);
@@ -606,7 +625,7 @@ static void step_one_child(const struct plan *plan, enum fate fate)
 	/* The child was never in an event while the parent read. */
 	CHECK_EQ(seen.held_back, 0);
 	expect_whole_room(trid, plan);
-	kill_child(pid);
+	harness_kill(pid);
 	expect_whole_room(trid, plan);
 }
 
@@ -700,34 +719,21 @@ static void step_new_children(const struct plan *plan, enum fate fate)
 		atomic_store(&state->handled, 0);
 		pid_t pid = begin_child(plan, fate, warm);
 		attach(pid);
-		run_to(pid, BEGIN, 0);
-		bool is_inside = step_to_point(&points, plan, pid);
+		bool is_inside = run_to_fate(&points, plan, fate, pid);
 		seen.count[STEPPED] = seen.count[SENTINEL] = seen.count[HANDLER] = 0;
-		if (is_inside && fate == KILL)
-			kill_child(pid);
-		else
-			run_to(pid, ROUND_OVER, is_inside ? SIGUSR1 : 0);
 		/* An event of another process, after all that. */
 		emit(OTHER, point, 32);
 		read_up_to(trid, &seen, OTHER, point);
-		uint32_t got = seen.count[STEPPED];
-		CHECK_GE(got, atomic_load(&state->done));
-		CHECK_LE(got, atomic_load(&state->started));
+		check_new_child(&seen, is_inside, fate);
 		warm += plan->warm;
 		CHECK_EQ(seen.next[WARM], plan->warm ? warm : 0);
-		if (got > 0)
-			CHECK_EQ(seen.first[STEPPED], 0);
-		if (is_inside && fate != KILL)
-			CHECK_EQ(seen.count[HANDLER], 1);
 		if (is_inside && fate != KILL)
 			CHECK_EQ(atomic_load(&state->handled), 1);
-		if (!is_inside || fate != KILL)
-			CHECK_EQ(seen.count[SENTINEL], 1);
 		if (!is_inside || fate == HANDLE)
-			CHECK_EQ(got, plan->batch);
+			CHECK_EQ(seen.count[STEPPED], plan->batch);
 		ts_expect_none(trid);
 		if (!is_inside || fate != KILL)
-			kill_child(pid);
+			harness_kill(pid);
 	}
 	CHECK_EQ(seen.gaps, 0);
 	CHECK_EQ(seen.stops, 0);
@@ -790,12 +796,7 @@ static void step_through_overwriting(enum fate fate)
 		for (uint32_t bytes = 0; bytes < 2 * plan.stream_bytes + TS_SLACK_BYTES;
 		     bytes += 1000)
 			emit(OTHER, flooded++, 1000);
-		run_to(pid, BEGIN, 0);
-		bool is_inside = step_to_point(&points, &plan, pid);
-		if (is_inside && fate == KILL)
-			kill_child(pid);
-		else
-			run_to(pid, ROUND_OVER, is_inside ? SIGUSR1 : 0);
+		bool is_inside = run_to_fate(&points, &plan, fate, pid);
 		emit(OTHER, flooded++, 32);
 		read_up_to(trid, &seen, OTHER, flooded - 1);
 		ts_expect_none(trid);
@@ -805,16 +806,9 @@ static void step_through_overwriting(enum fate fate)
 		CHECK_OK(ptrc_trace_counts(trid, &counts));
 		CHECK_GE(counts.pt_lost_events, flooded - read);
 		/* All of the child's fit into the window of the newest. */
-		CHECK_GE(seen.count[STEPPED], atomic_load(&state->done));
-		CHECK_LE(seen.count[STEPPED], atomic_load(&state->started));
-		if (seen.count[STEPPED])
-			CHECK_EQ(seen.first[STEPPED], 0);
-		if (is_inside && fate != KILL)
-			CHECK_EQ(seen.count[HANDLER], 1);
-		if (!is_inside || fate != KILL) {
-			CHECK_EQ(seen.count[SENTINEL], 1);
-			kill_child(pid);
-		}
+		check_new_child(&seen, is_inside, fate);
+		if (!is_inside || fate != KILL)
+			harness_kill(pid);
 		CHECK_EQ(ts_status(trid).posix_stream_status, POSIX_TRACE_RUNNING);
 	}
 	NOTE("%s at %u points to %u", fate_names[fate], points.count, points.at);
@@ -867,13 +861,7 @@ static void step_through_automatic_stop(enum fate fate)
 			emit(OTHER, others++, plan.len);
 		pid_t pid = begin_child(&plan, fate, 0);
 		attach(pid);
-		run_to(pid, BEGIN, 0);
-		bool is_inside = step_to_point(&points, &plan, pid);
-		bool is_left_alive = !is_inside || fate != KILL;
-		if (is_left_alive)
-			run_to(pid, ROUND_OVER, is_inside ? SIGUSR1 : 0);
-		else
-			kill_child(pid);
+		bool is_inside = run_to_fate(&points, &plan, fate, pid);
 		/* Whatever state it was left in, another process makes it full and
 		 * stopped. */
 		uint32_t before = others;
@@ -894,13 +882,8 @@ static void step_through_automatic_stop(enum fate fate)
 		if (filled)
 			CHECK_EQ(seen.first[OTHER], before - filled);
 		CHECK_LE(seen.next[OTHER], others);
-		if (seen.count[OTHER] > filled) {
-			CHECK_GE(seen.count[STEPPED], atomic_load(&state->done));
-			if (is_inside && fate != KILL)
-				CHECK_EQ(seen.count[HANDLER], 1);
-			if (is_left_alive)
-				CHECK_EQ(seen.count[SENTINEL], 1);
-		}
+		if (seen.count[OTHER] > filled)
+			check_new_child(&seen, is_inside, fate);
 		/* Restarted, and empty but for START. */
 		event = ts_next(trid);
 		CHECK_EQ(event.info.posix_event_id, POSIX_TRACE_START);
@@ -908,8 +891,8 @@ static void step_through_automatic_stop(enum fate fate)
 		struct posix_trace_status_info status = ts_status(trid);
 		CHECK_EQ(status.posix_stream_status, POSIX_TRACE_RUNNING);
 		CHECK_EQ(status.posix_stream_full_status, POSIX_TRACE_NOT_FULL);
-		if (is_left_alive)
-			kill_child(pid);
+		if (!is_inside || fate != KILL)
+			harness_kill(pid);
 	}
 	NOTE("%s at %u points to %u", fate_names[fate], points.count, points.at);
 	expect_whole_room(trid, &plan);
@@ -972,7 +955,7 @@ TEST(a_reader_gets_along_with_a_writer_stopped_at_any_instruction, "GETNEXT-33 E
 		CHECK_EQ(seen.next[STEPPED], round + 1);
 		ts_expect_none(trid);
 	}
-	kill_child(pid);
+	harness_kill(pid);
 	expect_whole_room(trid, &one_event);
 }
 
