@@ -309,7 +309,8 @@ static int left_log(char path[4096], uint32_t unflushed)
 	return fd;
 }
 
-TEST(log_left_by_killed_controller_and_keeper_is_readable, "EXIT-03 LOG-39 STATUS-27", NEEDS_KEEPER)
+TEST(log_left_by_killed_controller_and_keeper_is_readable_and_finished_by_the_next_create,
+     "EXIT-03 LOG-39 STATUS-27 GEN-05", NEEDS_KEEPER)
 {
 	char path[4096], name[TRACE_EVENT_NAME_MAX + 1];
 	int fd = left_log(path, 50);
@@ -323,18 +324,8 @@ TEST(log_left_by_killed_controller_and_keeper_is_readable, "EXIT-03 LOG-39 STATU
 	CHECK_STR_EQ(name, "event");
 	expect_unfinished(log);
 	ts_close_log(log);
-	CHECK_SYS(unlink(path));
-}
-
-TEST(next_create_finishes_the_log_of_killed_controller_and_keeper, "EXIT-03 LOG-39 GEN-05",
-     NEEDS_KEEPER)
-{
-	/* The file must be found again, so it has a name. */
-	char path[4096];
-	int fd = left_log(path, 50);
-	trace_id_t trid = ts_create(0, NULL);
-	expect_complete_log(fd, ts_id("event"), 150);
-	ts_shutdown(trid);
+	ts_shutdown(ts_create(0, NULL));
+	expect_complete_log(fd, id, 150);
 	CHECK_SYS(unlink(path));
 }
 

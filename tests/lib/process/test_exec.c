@@ -575,7 +575,7 @@ TEST(exec_in_a_child_leaves_the_parents_streams, "EXEC-10 FORK-11", NEEDS_KEEPER
 	expect_complete_log(fd, id, number);
 }
 
-TEST(descriptors_of_the_library_close_on_exec, "EXEC-14", NEEDS_KEEPER)
+TEST(nothing_of_a_controller_is_left_after_exec, "EXEC-07 EXEC-14", NEEDS_KEEPER)
 {
 	char number[16];
 	int fd = ts_temp_file();
@@ -585,6 +585,7 @@ TEST(descriptors_of_the_library_close_on_exec, "EXEC-14", NEEDS_KEEPER)
 		trace_id_t logged = ts_create_log(0, NULL, fd);
 		create_plain(0);
 		create_plain(getppid());
+		create_inherited(0, POSIX_TRACE_INHERITED);
 		ts_start(logged);
 		ts_emit(ts_id("event"), 1);
 		ts_flush(logged);
@@ -592,17 +593,5 @@ TEST(descriptors_of_the_library_close_on_exec, "EXEC-14", NEEDS_KEEPER)
 		int kept = CHECK_SYS(dup(fd));
 		snprintf(number, sizeof(number), "%d", kept);
 		harness_exec("after_exec", number, (char *)NULL);
-	}
-}
-
-TEST(self_tracing_controller_is_forgotten_by_its_own_streams, "EXEC-07", NEEDS_EXEC)
-{
-	/* The new image's names start afresh, as nobody traces it. */
-	if (IN_CHILD()) {
-		close_inherited(-1);
-		create_plain(0);
-		create_inherited(0, POSIX_TRACE_INHERITED);
-		ts_emit(ts_id("event"), 1);
-		harness_exec("after_exec", (char *)NULL);
 	}
 }

@@ -228,14 +228,9 @@ HELPER(end_in_a_way)
 		exit(5);
 	case 'q':
 		quick_exit(5);
-	case 't':
-		pthread_exit(NULL);
-	case '_':
-		_exit(5);
 	default:
-		kill(getpid(), SIGKILL);
+		pthread_exit(NULL);
 	}
-	return 1;
 }
 
 static bool directory_is_empty_but_for_me(void)
@@ -297,23 +292,6 @@ TEST(end_of_a_controller_removes_what_its_killed_target_left, "GEN-05")
 		exit(0);
 	}
 	CHECK(directory_is_empty_but_for_me());
-}
-
-TEST(next_create_removes_what_killed_processes_left, "GEN-05")
-{
-	struct ptrc_target t;
-
-	if (!private_user_is_on())
-		SKIP("needs a directory of its own");
-	for (int i = 0; i < 2; i++) {
-		pid_t pid = spawn_helper("end_in_a_way", i ? "_" : "k");
-		harness_reap(pid);
-		CHECK(has_page(pid));
-		CHECK(!directory_is_empty_but_for_me());
-		CHECK_OK(ptrc_target_open(0, -1, &t));
-		ptrc_target_close(&t);
-		CHECK(directory_is_empty_but_for_me());
-	}
 }
 
 static void *just_wait(void *arg)
