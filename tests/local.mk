@@ -308,10 +308,9 @@ endif
 %C%_fuzz_fuzz_yaml_LDADD = $(ptrc_fuzz_libs)
 
 noinst_HEADERS += %D%/lib/api/calls.h %D%/lib/process/children.h %D%/support/endings.h %D%/support/event_types.h \
-noinst_HEADERS += %D%/support/failing_sync.h %D%/support/harness.h %D%/support/keeper.h %D%/support/log_maker.h \
-	%D%/support/logs.h %D%/support/names.h %D%/support/payload.h %D%/support/private_user.h %D%/support/sdt.h \
-	%D%/support/shared_objects.h %D%/support/slow_page.h \
-	%D%/support/stream_memory.h
+	%D%/support/failing_sync.h %D%/support/harness.h %D%/support/keeper.h %D%/support/log_maker.h %D%/support/logs.h \
+	%D%/support/names.h %D%/support/payload.h %D%/support/private_user.h %D%/support/sdt.h %D%/support/shared_objects.h \
+	%D%/support/slow_page.h %D%/support/stream_memory.h
 # All the rest of this folder.
 EXTRA_DIST += $(shell cd $(srcdir) && find %D% -type f ! -name '*~' | sort)
 CLEANFILES += %D%/lock
