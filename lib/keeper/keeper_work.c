@@ -435,7 +435,7 @@ int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic)
 
 	if (k->is_orphans && ptrc_keeper_may_wait(h, error)) {
 		ptrc_log_events_undo(&k->writer);
-		ptrc_log_state_save(&k->writer);
+		ptrc_log_state_leave(&k->writer);
 		return error;
 	}
 	/* ESTALE (another program has changed the file) does not prevent the rest from being

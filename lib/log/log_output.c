@@ -152,6 +152,16 @@ bool ptrc_log_state_read(const struct ptrc_stream_header *h, struct ptrc_log_sta
 	return true;
 }
 
+void ptrc_log_state_leave(struct ptrc_log_writer *w)
+{
+	uint64_t waits = w->state.flags & PTRC_LOG_STATE_MARKERS_WAIT;
+
+	if (waits && ptrc_log_state_read(w->header, &w->state)) {
+		w->state.flags |= waits;
+		ptrc_log_state_save(w);
+	}
+}
+
 void ptrc_log_state_begin_rest(struct ptrc_log_state *s)
 {
 	struct ptrc_log_past past = {0};

@@ -269,6 +269,11 @@ void ptrc_log_state_tell(const struct ptrc_log_writer *w);
 /* Loads the state from header.log_state; false if none was saved. */
 PTRC_MUST_CHECK bool ptrc_log_state_read(const struct ptrc_stream_header *h,
 					 struct ptrc_log_state *state);
+/* After a failed flush that another process will try again, perhaps into another file: leaves in
+ * header.log_state the state saved before the flush, with PTRC_LOG_STATE_MARKERS_WAIT added if the
+ * flush has set it. w->state is not that one: it counts as lost what a ring gave up for the flush,
+ * though it may still be in the file. */
+void ptrc_log_state_leave(struct ptrc_log_writer *w);
 /* Called when the events left of a stream are salvaged into a new log. At first *state is the state
  * of the stream's own log, all 0 if it has none; it becomes that of the new log. If the stream's
  * own log has events, it counts as an earlier file of the new log, so that readers know that its

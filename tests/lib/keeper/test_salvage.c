@@ -456,6 +456,36 @@ TEST(on_a_full_disk_the_stream_stays_and_goes_elsewhere, "", NEEDS_KEEPER)
 	CHECK_SYS(unlink(elsewhere));
 }
 
+TEST(a_ring_on_a_full_disk_keeps_its_events_when_newer_ones_go_elsewhere, "", NEEDS_KEEPER)
+{
+	char elsewhere[100];
+
+	needs_own_directory();
+	make_directory();
+	if (!enter_mount_namespace() || mount("none", directory, "tmpfs", 0, "size=128k") < 0)
+		SKIP("no file system can be mounted");
+	/* The rest is more than the ring can hold. */
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 1024 * KIB, POSIX_TRACE_LOOP, 256 * KIB);
+	int fd = (int)CHECK_SYS(open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+	crash(fd, &attr, 10, 15000);
+	struct posixtrace_orphan o = only_orphan();
+	CHECK_EQ(posixtrace_salvage_orphan(o.pt_id, NULL, NULL), ENOSPC);
+	trace_id_t log = ts_open_log(fd);
+	struct ts_events events = ts_read_log(log);
+	ts_close_log(log);
+	close(fd);
+	snprintf(elsewhere, sizeof(elsewhere), "%s.log", directory);
+	CHECK_OK(posixtrace_salvage_orphan(o.pt_id, elsewhere, NULL));
+	CHECK_OK(posixtrace_log_open(elsewhere, &log));
+	CHECK_EQ(counts_of(log).pt_earlier_events, events.count);
+	ts_close_log(log);
+	ts_events_free(&events);
+	CHECK_SYS(unlink(elsewhere));
+	umount(directory);
+	rmdir(directory);
+}
+
 TEST(a_log_that_does_not_come_to_its_disk_leaves_the_stream, "", NEEDS_KEEPER)
 {
 	needs_own_directory();
