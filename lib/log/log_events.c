@@ -1159,14 +1159,6 @@ static int write_batch(struct ptrc_log_writer *w)
 	return error;
 }
 
-/* Shortens the file so that the packets from `end` on are no longer in it. */
-static void cut(struct ptrc_log_writer *w, uint64_t end)
-{
-	ptrc_sys(SYS_ftruncate, w->fd, end);
-	w->file_end = end;
-	w->has_last = false;
-}
-
 void ptrc_log_events_undo(struct ptrc_log_writer *w)
 {
 	struct ptrc_log_state now = w->state;
@@ -1178,15 +1170,14 @@ void ptrc_log_events_undo(struct ptrc_log_writer *w)
 	w->unwritten_events = w->added_events;
 	w->retry.written.until = 0;
 	if (w->kind == PTRC_LOG_SEQUENTIAL) {
-		cut(w, w->retry.offset);
+		ptrc_sys(SYS_ftruncate, w->fd, w->retry.offset);
+		w->file_end = w->retry.offset;
+		w->has_last = false;
 		ptrc_log_index_forget(w, w->retry.offset);
 		w->state = w->retry;
 		w->state.flags |= now.flags & (PTRC_LOG_STATE_CUT | PTRC_LOG_STATE_MARKERS_WAIT);
 		return;
 	}
-	/* In a ring that was never full, the packets of the flush are the end of the file. */
-	if (!(now.flags & PTRC_LOG_STATE_WRAPPED) && !now.tail)
-		cut(w, PTRC_LOG_RING_OFFSET + w->retry.offset);
 	ptrc_log_ring_undo(w, w->retry.seq);
 	w->retry.events = w->state.events;
 	w->retry.bytes = w->state.bytes;

@@ -107,6 +107,19 @@ int ptrc_log_ring_write(struct ptrc_log_writer *w, uint64_t place)
 	return ptrc_log_buffer_add(&w->lap, &e, sizeof(e));
 }
 
+/* Overwrites the header of a packet, so that no reader finds the packet. If that fails, the packet
+ * stays until the next flush overwrites it. */
+static void erase(struct ptrc_log_writer *w, const struct ptrc_log_lap_entry *e)
+{
+	static const struct ptrc_log_packet none;
+	int error;
+
+	ptrc_log_buffer_clear(&w->out);
+	ptrc_log_buffer_add(&w->out, &none, sizeof(none));
+	error = ptrc_log_write_at(w, PTRC_LOG_RING_OFFSET + e->place);
+	(void)error;
+}
+
 void ptrc_log_ring_undo(struct ptrc_log_writer *w, uint64_t seq)
 {
 	const struct ptrc_log_lap_entry *e;
@@ -116,6 +129,7 @@ void ptrc_log_ring_undo(struct ptrc_log_writer *w, uint64_t seq)
 		if (!is_events(e) || e->head.seq < seq)
 			break;
 		subtract(w, e);
+		erase(w, e);
 		w->lap.used -= sizeof(*e);
 	}
 }

@@ -345,7 +345,7 @@ PTRC_MUST_CHECK int ptrc_log_ring_write(struct ptrc_log_writer *w, uint64_t plac
 void ptrc_log_ring_note_lost(struct ptrc_log_writer *w, uint64_t events, int64_t first_ns,
 			     int64_t last_ns);
 void ptrc_log_ring_drop_all(struct ptrc_log_writer *w);
-/* After a failed flush: takes back its EVENTS packets, those from number `seq` on. The events that
+/* After a failed flush: removes its EVENTS packets, those from number `seq` on. The events that
  * these packets overwrote stay lost. */
 void ptrc_log_ring_undo(struct ptrc_log_writer *w, uint64_t seq);
 /* For a keeper that replaces a dead one: rebuilds the list of the ring's packets from the file.

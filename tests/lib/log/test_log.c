@@ -881,6 +881,35 @@ TEST(file_size_limit_holds_for_automatic_flushes, "LOG-22 POLICY-22 STATUS-17", 
 	CHECK_EQ(signals_seen, 0);
 }
 
+TEST(events_of_a_failed_flush_are_not_in_a_ring_that_was_full, "LOG-22 LOG-25", NEEDS_KEEPER)
+{
+	trace_event_id_t id = ts_id("event");
+	int fd = ts_temp_file();
+	trace_id_t trid =
+		start_log(POSIX_TRACE_UNTIL_FULL, 4096 * KIB, POSIX_TRACE_LOOP, 1024 * KIB, fd);
+	struct ts_events so_far;
+	uint32_t first, end;
+
+	for (uint32_t i = 0; i < 15000; i += 5000) {
+		emit_run(id, i, i + 5000, 100);
+		ts_flush(trid);
+	}
+	emit_run(id, 15000, 20000, 100);
+	/* The ring continues in its middle. Some packets of the flush fit. */
+	limit_file_size(800 * KIB);
+	CHECK_EQ(posix_trace_flush(trid), EFBIG);
+	so_far = events_so_far(fd);
+	expect_run(&so_far, id, &first, &end);
+	CHECK_EQ(end, 15000);
+	limit_file_size(RLIM_INFINITY);
+	ts_flush(trid);
+	so_far = events_so_far(fd);
+	expect_run(&so_far, id, &first, &end);
+	CHECK_EQ(end, 20000);
+	ts_shutdown(trid);
+	close(fd);
+}
+
 /* That of the keeper's program, which is a file in memory, is 40 KB. */
 TEST(file_size_limit_is_for_the_log_alone, "LOG-22 CREATE-25 GEN-07", NEEDS_KEEPER)
 {
