@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,13 +47,18 @@ static bool read_integer(const struct ptrc_layout_field *f, const char *text, ui
 static bool put_float(const struct ptrc_layout_field *f, const char *text, struct ptrc_buffer *b,
 		      struct ptrc_cli_reason *why)
 {
+	bool is_single = f->item_size == sizeof(float);
+	float single = 0;
+	double d;
 	char *end;
-	double d = strtod(text, &end);
-	float single = (float)d;
 
+	errno = 0;
+	d = is_single ? single = strtof(text, &end) : strtod(text, &end);
 	if (end == text || *end || isspace((unsigned char)*text))
 		return ptrc_cli_because(why, "'%.80s' is no number", text);
-	ptrc_buffer_bytes(b, f->item_size == sizeof(float) ? (void *)&single : &d, f->item_size);
+	if (errno && isinf(d))
+		return ptrc_cli_because(why, "'%.80s' is too large", text);
+	ptrc_buffer_bytes(b, is_single ? (void *)&single : &d, f->item_size);
 	return true;
 }
 
@@ -133,7 +139,8 @@ static bool are_fields(const struct ptrc_layout_fields *l, char *const *pairs,
 	for (char *const *p = pairs; *p; p++) {
 		size_t size = strcspn(*p, "=");
 		struct ptrc_nearest nearest = {0};
-		char name[PTRC_LAYOUT_NAME_MAX + 1];
+		/* A byte more than the name of a field has, so that a longer one differs. */
+		char name[PTRC_LAYOUT_NAME_MAX + 2];
 		bool is_field = false;
 
 		snprintf(name, sizeof(name), "%.*s", (int)size, *p);
@@ -145,6 +152,8 @@ static bool are_fields(const struct ptrc_layout_fields *l, char *const *pairs,
 			return ptrc_cli_because(
 				why, "%s: the layout has no such field%s", name,
 				ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
+		if (!(*p)[size])
+			return ptrc_cli_because(why, "%s: has no value", name);
 		if (value_of(name, pairs) != *p + size + 1)
 			return ptrc_cli_because(why, "%s: is given twice", name);
 	}

@@ -95,7 +95,7 @@ shown() {
 }
 
 @test "--layout: what is no value of a field is refused" {
-	local layout pairs want
+	local layout pairs want long
 	while IFS='|' read -r layout pairs want; do
 		# shellcheck disable=SC2086 # several operands
 		refuses 2 "$want*" ptrace-event --layout="$layout" n $pairs
@@ -110,11 +110,15 @@ shown() {
 		u8 a, i8 b|a=1|b: has no value
 		u8 abc|abc=1 abd=1|abd: the layout has no such field (did you mean 'abc'?)
 		u8 a|a=1 a=1|a: is given twice
+		u8 a|a|a: has no value
+		u8 a|a a=1|a: has no value
 		u8 a|1|1: the layout has no such field
 		u8 a:3|a=1|a: a bit field has no value in this form
 		u8[2] a|a=1|a: an array has no value in this form
 		enum {idle, busy} a|a=bsy|a: 'bsy' is no member of the enum (did you mean 'busy'?)
 		f32 a|a=x|a: 'x' is no number
+		f32 a|a=4e38|a: '4e38' is too large
+		f64 a|a=-1e999|a: '-1e999' is too large
 		bool a|a=1|a: '1' is neither true nor false
 		char[2] a|a=abc|a: 'abc' has more than 2 bytes
 		bytes a|a=123|a: '123' is not made of pairs of hexadecimal digits
@@ -123,6 +127,9 @@ shown() {
 		json|a=1|--layout: without this option, KEY=VALUE are a JSON object
 		u7 a|a=1|--layout: column 1: 'u7' is not a type (did you mean 'u8'?)
 	END
+	# Names that are longer than the longest name of a field.
+	long=$(printf '%064d' 0 | tr 0 a)
+	refuses 2 "${long}a: the layout has no such field *" ptrace-event --layout="u8 $long" n "${long}aa=1"
 	refuses 2 "*--layout: cannot be used together with --json*" ptrace-event --json --layout='u8 a' n a=1
 }
 
