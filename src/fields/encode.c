@@ -79,6 +79,15 @@ static bool put_bytes(const struct ptrc_layout_field *f, const char *text, struc
 	return true;
 }
 
+static void put_zeros(struct ptrc_buffer *b, size_t count)
+{
+	/* An empty buffer may have no memory, whose address must not be used. */
+	if (!count)
+		return;
+	memset(ptrc_buffer_room(b, count), 0, count);
+	b->used += count;
+}
+
 static bool put_value(const struct ptrc_layout_field *f, const char *text, struct ptrc_buffer *b,
 		      struct ptrc_cli_reason *why)
 {
@@ -97,9 +106,8 @@ static bool put_value(const struct ptrc_layout_field *f, const char *text, struc
 		if (size > f->size)
 			return ptrc_cli_because(why, "'%.80s' has more than %zu bytes", text,
 						f->size);
-		memset(ptrc_buffer_room(b, f->size), 0, f->size);
-		memcpy(b->bytes + b->used, text, size);
-		b->used += f->size;
+		ptrc_buffer_bytes(b, text, size);
+		put_zeros(b, f->size - size);
 		return true;
 	case PTRC_LAYOUT_JSON:
 		ptrc_buffer_bytes(b, text, size);
@@ -176,8 +184,7 @@ bool ptrc_layout_encode(const struct ptrc_layout *layout, char *const *pairs,
 			     : l->is_packed		    ? 0
 							    : -used % f->item_size;
 
-		memset(ptrc_buffer_room(data, gap), 0, gap);
-		data->used += gap;
+		put_zeros(data, gap);
 		if (f->kind == PTRC_LAYOUT_PADDING)
 			continue;
 		if (f->count || f->bits)
