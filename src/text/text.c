@@ -140,8 +140,8 @@ void ptrc_text_put_lines(struct ptrc_text *t, struct ptrc_lines *lines, int64_t 
 }
 
 /* Shows the last events. For this, reads a part at the end of each log, and then larger and larger parts until
- * they have enough events since the start of the shortest part. Returns false, after a message, if a log cannot be
- * read. */
+ * they have enough events since the start of the shortest part, or go back to --since. Returns false, after a
+ * message, if a log cannot be read. */
 static bool show_last(struct ptrc_text *t)
 {
 	struct ptrc_query *q = t->query;
@@ -156,7 +156,7 @@ static bool show_last(struct ptrc_text *t)
 			return false;
 		ptrc_query_run(q);
 		count = count > UINT64_MAX / 4 ? UINT64_MAX : count * 4;
-	} while (from_ns != INT64_MIN &&
+	} while (from_ns > q->select.span.first &&
 		 (t->last.count < kept_count(t) || t->last.first->ns < from_ns));
 	while (t->last.count > q->last_count)
 		ptrc_lines_drop(&t->last);

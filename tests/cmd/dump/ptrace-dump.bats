@@ -307,6 +307,19 @@ has_unseen() {
 	[ "$(ptrace-dump -e rare --last=9 --fields=data old.log long.log | wc -l)" -eq 4 ]
 }
 
+@test "--last with --since reads nothing from before that time" {
+	made long.log <<-END
+		event 100 7 7 a
+		event 600 7 7 a
+		repeat 100000 1000
+	END
+	printf damage | dd of=long.log bs=1 seek=$(($(stat -c %s long.log) / 4)) conv=notrunc status=none
+	reports 3 "*events not readable*" ptrace-dump --count --where=1==1 long.log
+	silently 0 ptrace-dump --since=-2us --last=9 --fields=ns long.log
+	[ "$stdout" = "$(ptrace-dump --since=-2us --fields=ns long.log)" ]
+	[ "$(wc -l <<<"$stdout")" -eq 5 ]
+}
+
 @test "when the log was written is not among the first and last events that people see" {
 	made run.log <<-END
 		event 100 7 9 posix_trace_flush_start
