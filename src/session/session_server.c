@@ -93,6 +93,8 @@ struct ptrc_server {
 	bool is_stream_overrun;
 	bool is_log_overrun;
 	int flush_error;
+	/* The error that a FLUSH has ended; 0 after a CLEAR. */
+	int past_flush_error;
 	/* For how long the trace has run in all since it was created or cleared, up to its last stop. */
 	int64_t ran_ns;
 	/* The monotonic time at which the trace was last started; only valid if is_running. */
@@ -175,8 +177,7 @@ static void count_gap_of_ring(trace_id_t trace, struct ptrc_session_state *state
 }
 
 /* Stores the status of the trace, and notes whether the trace runs. Overruns stay in the status until the trace is
- * cleared, errors of flushes until a flush on request has succeeded. Returns false if the stream does not exist any
- * more. */
+ * cleared, errors of flushes until finish_flush(). Returns false if the stream does not exist any more. */
 static bool take_status(struct ptrc_server *s, struct posix_trace_status_info *status)
 {
 	if (posix_trace_get_status(s->trace, status))
@@ -315,6 +316,9 @@ static void begin_end(struct ptrc_server *s)
 	if (s->snapshots)
 		ptrc_snapshots_end(s->snapshots);
 	gather(s, &s->end_state);
+	/* Events that were lost in the stream were so, perhaps, because the log could not be written then. */
+	if (s->is_stream_overrun && !s->flush_error)
+		s->end_state.status.posix_stream_flush_error = s->past_flush_error;
 	if (s->plan->stopped)
 		s->plan->stopped(s->plan->arg, s->trace, &s->end_state);
 	begin_work(s, WORK_SHUTDOWN);
@@ -385,10 +389,6 @@ static int answer_stop(struct ptrc_server *s)
 
 static void begin_flush(struct ptrc_server *s)
 {
-	struct posix_trace_status_info status;
-
-	/* Takes the errors from before the flush, which are over if it succeeds. */
-	take_status(s, &status);
 	ptrc_os_catch_up(s->os);
 	/* Followers cannot get events that were flushed, so all events are sent to them first. The number of
 	 * rounds is limited, because a program may record events faster than the controller reads them. */
@@ -407,7 +407,7 @@ static void finish_clear(struct ptrc_server *s)
 {
 	s->is_stream_overrun = false;
 	s->is_log_overrun = false;
-	s->flush_error = 0;
+	s->flush_error = s->past_flush_error = 0;
 	ptrc_follow_cleared(&s->follow);
 	s->ran_ns = 0;
 	s->running_since_ns = ptrc_now_ns();
@@ -417,8 +417,13 @@ static void finish_clear(struct ptrc_server *s)
  * another program changed it (ESTALE) stay lost. */
 static void finish_flush(struct ptrc_server *s)
 {
-	if (s->flush_error != ESTALE)
-		s->flush_error = 0;
+	struct posix_trace_status_info status;
+
+	take_status(s, &status);
+	if (!s->flush_error || s->flush_error == ESTALE)
+		return;
+	s->past_flush_error = s->flush_error;
+	s->flush_error = 0;
 }
 
 static void want_end(struct ptrc_server *s)

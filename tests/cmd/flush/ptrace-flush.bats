@@ -131,3 +131,25 @@ load ../../support/helpers
 	[ "$status" -eq 0 ]
 	[[ $(<doctor) != *problem* ]]
 }
+
+@test "what an earlier flush could not write is the reason why the stream was full, even once it is written" {
+	mkdir disk
+	own_mounts '
+		mount -t tmpfs -o size=1m tmpfs disk
+		mkfifo in
+		"$2" -w -W -n 20000 <in >out &
+		exec 7>in
+		until grep -qsx ready out; do sleep 0.02; done
+		ptrace-create --pid=$! --name="$1" --start --stream-min-size=64K -o disk/run.log >/dev/null
+		head -c 1M /dev/zero >disk/filler 2>/dev/null || true
+		echo >&7
+		until grep -qx done out; do sleep 0.02; done
+		! ptrace-flush "$1" 2>/dev/null
+		rm disk/filler
+		ptrace-flush "$1"
+		ptrace-shutdown --json "$1" >json 2>error || echo $? >status
+		kill $!' "$me" "$traced"
+	[ "$(<status)" = 3 ]
+	jq -e '.losses.write_error == 28 and .losses.stream_events > 0 and .losses.unwritten_events == 0' json
+	[[ $(<error) == *" lost in the stream, "*": writing the log failed: No space left on device" ]]
+}
