@@ -56,6 +56,13 @@ const char *ptrc_orphan_explain(const struct posixtrace_orphan *o, int error, co
 		return "another process is salvaging it";
 	case EDESTADDRREQ:
 		return "it has no log with a path";
+	/* These are not errors of the file, so another file would not help. */
+	case EAGAIN:
+	case ENOMEM:
+	case EMFILE:
+	case ENFILE:
+	case ESRCH:
+		return ptrc_cli_process_reason(error);
 	default:
 		if (!path)
 			return ptrc_cli_process_reason(error);
