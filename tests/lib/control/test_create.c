@@ -769,6 +769,7 @@ TEST(a_set_user_id_program_is_eperm, "CREATE-15 CREATE-14", NEEDS_EXEC)
 	static const unsigned int users[] = {USER_TARGET, USER_OTHER};
 	for (int i = 0; i < 2; i++)
 		if (IN_CHILD()) {
+			NOTE("user %u", users[i]);
 			ts_drop_privileges(users[i]);
 			CHECK_EQ(create_small(target.pid), EPERM);
 			_exit(0);

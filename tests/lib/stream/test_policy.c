@@ -472,7 +472,7 @@ TEST(start_is_recorded_before_the_next_event_of_any_thread, "POLICY-20 POLICY-21
 
 	for (int round = 0; round < 20; round++) {
 		uint32_t next = ts_fill(trid, 16384, id, DATA_BYTES, 0), kept;
-		ts_flood(16384, id, 100, 1000000);
+		ts_flood(16384, id, 4, 1000000);
 		all = ts_read_all(trid);
 		kept = (uint32_t)ts_count(&all, id);
 		CHECK(kept == next || kept == next - 1);

@@ -71,7 +71,7 @@ TEST(start_carries_the_filter_in_force,
      "SYSEVENT-01 SYSEVENT-10 SYSEVENT-11 SYSEVENT-12 FILTER-07 FILTER-09")
 {
 	trace_event_id_t one = ts_id("one"), two = ts_id("two"), three = ts_id("three");
-	trace_event_set_t sets[4], got;
+	trace_event_set_t sets[4], added = ts_set(two, three, POSIX_TRACE_STOP, 0), got;
 	trace_id_t trid = ts_create(0, NULL);
 	struct ts_event event;
 
@@ -83,9 +83,10 @@ TEST(start_carries_the_filter_in_force,
 	CHECK_OK(posix_trace_eventset_del(POSIX_TRACE_STOP, &sets[3]));
 	for (int i = 0; i < 4; i++) {
 		/* Of changes while it is suspended nothing else tells. */
-		if (i > 0)
-			ts_set_filter(trid, &sets[i],
-				      i == 2 ? POSIX_TRACE_ADD_EVENTSET : POSIX_TRACE_SET_EVENTSET);
+		if (i == 2)
+			ts_set_filter(trid, &added, POSIX_TRACE_ADD_EVENTSET);
+		else if (i > 0)
+			ts_set_filter(trid, &sets[i], POSIX_TRACE_SET_EVENTSET);
 		ts_expect_none(trid);
 		ts_start(trid);
 		event = ts_expect(trid, POSIX_TRACE_START);
