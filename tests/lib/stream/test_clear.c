@@ -46,7 +46,7 @@ TEST(events_of_other_processes_and_threads_are_gone_too, "CLEAR-01")
 	ts_target_end(&target);
 }
 
-TEST(running_or_suspended_it_stays_so, "CLEAR-02")
+TEST(running_or_suspended_it_stays_so, "CLEAR-02 STATUS-06")
 {
 	for (int policy = POSIX_TRACE_LOOP; policy <= POSIX_TRACE_UNTIL_FULL; policy++) {
 		trace_id_t trid = ts_make(policy, SMALL, 256);

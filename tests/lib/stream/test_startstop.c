@@ -15,7 +15,7 @@ static void expect_stop(trace_id_t trid, int reason)
 	CHECK_EQ(ts_stop_reason(&event), reason);
 }
 
-TEST(start_makes_a_suspended_stream_run, "STARTSTOP-01 SYSEVENT-13 SYSEVENT-01 STATUS-02")
+TEST(start_makes_a_suspended_stream_run, "STARTSTOP-01 SYSEVENT-13 SYSEVENT-01 STATUS-02 STATUS-04")
 {
 	for (int policy = POSIX_TRACE_LOOP; policy <= POSIX_TRACE_UNTIL_FULL; policy++) {
 		trace_id_t trid = ts_make(policy, SMALL, 256);
