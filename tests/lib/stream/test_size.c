@@ -212,6 +212,7 @@ static void expect_len(trace_id_t trid, trace_event_id_t id, size_t len, int tru
 {
 	struct ts_event event = ts_expect(trid, id);
 
+	NOTE("type %u, %zu bytes", id, len);
 	CHECK_EQ(event.len, len);
 	CHECK_EQ(event.info.posix_truncation_status, truncation);
 }
