@@ -239,7 +239,7 @@ static void parse(int argc, char **argv, struct run *r)
 	ptrc_cli_begin(&cli);
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
 		if (key == KEY_CHECK)
-			check = optarg;
+			ptrc_cli_once("--check", &check);
 		else if (key >= KEY_FORMAT && key < KEY_FORMAT + PTRC_CHECK_FORMATS)
 			ptrc_run_verdicts_option((enum ptrc_check_format)(key - KEY_FORMAT),
 						 optarg);

@@ -539,7 +539,7 @@ static void parse(int argc, char **argv)
 		else if (key == KEY_JSON)
 			format = PTRC_FORMAT_JSON;
 		else if (key == KEY_PER)
-			per = optarg;
+			ptrc_cli_once("--per", &per);
 		else if (key == KEY_WATCH)
 			read_interval(optarg);
 		else if (key == KEY_BASELINE)

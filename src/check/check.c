@@ -225,7 +225,7 @@ add_note(struct ptrc_trial *t, const char *format, ...)
 }
 
 /* Makes a rule fail that passes only because no event matched it. The latest note says that no event has an event type
- * or a data member that the rule names: most likely, this name is misspelt. So this note becomes the reason. If events
+ * or a data member that the rule names: most likely, the name is misspelt. So this note becomes the reason. If events
  * are missing, nothing can be concluded, and the rule still passes. absent: if not NULL, the pattern of the event type
  * that is missing; the reason then says what to write if that is no mistake. */
 static void fail_by_note(const struct ptrc_check *c, struct ptrc_trial *t, const char *absent)
@@ -313,9 +313,11 @@ static void add_notes(const struct ptrc_check *c, struct ptrc_trial *t)
 		if (!(t->has_type & 1U << i))
 			note_missing(c, t, r->events[i].pattern);
 	}
-	if (t->without_key)
-		add_note(t, "%" PRIu64 " event%s left out, without %s", t->without_key,
-			 t->without_key == 1 ? "" : "s", r->by_text);
+	if (t->without_key &&
+	    add_note(t, "%" PRIu64 " event%s left out, without %s", t->without_key,
+		     t->without_key == 1 ? "" : "s", r->by_text) &&
+	    !t->matched)
+		fail_by_note(c, t, NULL);
 	note_count(t, t->cut, "event[ had its|s had their] data cut");
 	note_count(t, t->misfits, "event[ has|s have] data that does not fit its layout");
 	note_count(t, t->unmatched_ends, "end[|s] without a begin");

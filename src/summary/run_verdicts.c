@@ -33,7 +33,7 @@ void ptrc_run_verdicts_option(enum ptrc_check_format f, const char *path)
 {
 	ptrc_run_result_check_path(names[f], path);
 	if (path)
-		files[f].path = path;
+		ptrc_cli_once(names[f], &files[f].path);
 	else if (format != PTRC_CHECK_TEXT && format != f)
 		ptrc_cli_usage(names[f],
 			       "goes to standard error, as %s does: give one of them a FILE",

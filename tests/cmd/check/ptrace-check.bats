@@ -198,7 +198,7 @@ broken() {
 	reports 2 "wrong.yaml:2:40: where: column 1: events have no field 'data.it' (did you mean 'data.id'?)" ptrace-check wrong.yaml run.log
 }
 
-@test "JSON data of other events does not excuse a misspelt field" {
+@test "data of other events does not excuse a misspelt field" {
 	made run.log <<-'END'
 		layout job u32 id
 		layout note json
@@ -209,6 +209,10 @@ broken() {
 		'never=job where data.it == 2 || data.id == 1'; do
 		refuses 2 "*events have no field 'data.it' (did you mean 'data.id'?)" ptrace-check run.log "--$rule"
 	done
+	# So does a field that all events of the rule lack: it would judge nothing.
+	exits 1 ptrace-check run.log --times 'job max 1 per data.n' --before 'job require note by data.n' --decode='note=json' \
+		--decode='other=u8 n'
+	[ "$(grep -c '^fail .* left out, without data.n$' stdout.txt)" -eq 2 ]
 	# An event of the rule has such data.
 	ptrace-check run.log --never 'note where data.it == 1 || data.id == 2' --times '* max 2 per data.id'
 }
@@ -767,6 +771,8 @@ odd_rules() {
 	does_not_run "*other.xml: exists and is not a result of ptrace-check*" --check=rules.yaml --junit=other.xml -o run.log
 	does_not_run "*new.log: is the log*" --check=rules.yaml --junit=new.log -o new.log
 	does_not_run "*--junit: needs --check.*" --junit=result.xml -o run.log
+	does_not_run "--check: is given twice.*" --check=rules.yaml --check=other.yaml -o run.log
+	does_not_run "--junit: is given twice.*" --check=rules.yaml --junit=a.xml --junit=b.xml -o run.log
 	exits 125 ptrace-run --check=rules.yaml --junit=- -o run.log -- touch ran
 	[ ! -e ran ]
 }
