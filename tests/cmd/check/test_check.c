@@ -911,51 +911,40 @@ TEST(order, "")
 		"c/2@3 a@3.5 a@9 .@99 => fail: out of order | 3 came before the first a");
 }
 
+/* What was cut, and what the data has too little of, is missing alike. */
+TEST(data_that_is_missing, "")
+{
+	static const char *const cases[][2] = {
+		{"never: a, where: 'data.id > 5'", "undecided: did not happen; data of events is missing"},
+		{"never: a where data.id > 5", "undecided: did not happen; data of events is missing"},
+		{"never: a where data.id > 5, at_loss: ignore", "pass: did not happen"},
+		{"never: a where data.id > 5, at_loss: fail", "fail: did not happen; data of events is missing"},
+		{"exists: a where data.id > 5", "undecided: did not happen; data of events is missing"},
+		{"count: a, max: 3, per: data.id", "undecided: 0 events; data of events is missing"},
+		{"before: a, require: b, by: data.id", "undecided: there was none; data of events is missing"},
+		{"count: '[ab]', min: 2, where: '!(data.id > 5)'", "pass: 3 events"},
+		/* It makes no difference to these. */
+		{"never: c, where: 'data.id > 5'", "pass: did not happen"},
+		{"never: a, where: 'data.id > 5 && pid == 1'", "pass: did not happen"},
+		{"never: a where data.id > 5, where: pid == 1", "pass: did not happen"},
+		{"count: a, max: 1, where: 'data.id > 5 || pid == 100'", "pass: 1 event"},
+		{"count: a, max: 1, per: pid", "pass: 1 event of 1 value of pid"},
+	};
+
+	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(*cases); i++) {
+		char text[200];
+
+		snprintf(text, sizeof(text), "%s <- b@1 a1%c@2 b@3 => %s", cases[i / 2][0], "~_"[i % 2],
+			 cases[i / 2][1]);
+		CHECK_CASES(end, text);
+	}
+}
+
 TEST(data_that_was_cut, "")
 {
 	CHECK_CASES(end,
 		/* Whatever its condition says, an end with an unknown key may belong to any begin. */
 		"pair: [a, b where tid == 2], by: data.id, max: 5us <- a1@1 b1~@2 a1@10 b1/2@12 b1/2@13 => undecided: 2 pairs; max 12us (bound 5us); data of events is missing",
-		"never: a, where: 'data.id > 5'",
-		"b@1 a1~@2 b@3 => undecided: did not happen; data of events is missing",
-		"b@1 a1_@2 b@3 => undecided: did not happen; data of events is missing",
-		"never: a where data.id > 5",
-		"b@1 a1~@2 b@3 => undecided: did not happen; data of events is missing",
-		"b@1 a1_@2 b@3 => undecided: did not happen; data of events is missing",
-		"never: a where data.id > 5, at_loss: ignore",
-		"b@1 a1~@2 b@3 => pass: did not happen",
-		"b@1 a1_@2 b@3 => pass: did not happen",
-		"never: a where data.id > 5, at_loss: fail",
-		"b@1 a1~@2 b@3 => fail: did not happen; data of events is missing",
-		"b@1 a1_@2 b@3 => fail: did not happen; data of events is missing",
-		"exists: a where data.id > 5",
-		"b@1 a1~@2 b@3 => undecided: did not happen; data of events is missing",
-		"b@1 a1_@2 b@3 => undecided: did not happen; data of events is missing",
-		"count: a, max: 3, per: data.id",
-		"b@1 a1~@2 b@3 => undecided: 0 events; data of events is missing",
-		"b@1 a1_@2 b@3 => undecided: 0 events; data of events is missing",
-		"before: a, require: b, by: data.id",
-		"b@1 a1~@2 b@3 => undecided: there was none; data of events is missing",
-		"b@1 a1_@2 b@3 => undecided: there was none; data of events is missing",
-		"count: '[ab]', min: 2, where: '!(data.id > 5)'",
-		"b@1 a1~@2 b@3 => pass: 3 events",
-		"b@1 a1_@2 b@3 => pass: 3 events",
-		/* What was cut makes no difference to these. */
-		"never: c, where: 'data.id > 5'",
-		"b@1 a1~@2 b@3 => pass: did not happen",
-		"b@1 a1_@2 b@3 => pass: did not happen",
-		"never: a, where: 'data.id > 5 && pid == 1'",
-		"b@1 a1~@2 b@3 => pass: did not happen",
-		"b@1 a1_@2 b@3 => pass: did not happen",
-		"never: a where data.id > 5, where: pid == 1",
-		"b@1 a1~@2 b@3 => pass: did not happen",
-		"b@1 a1_@2 b@3 => pass: did not happen",
-		"count: a, max: 1, where: 'data.id > 5 || pid == 100'",
-		"b@1 a1~@2 b@3 => pass: 1 event",
-		"b@1 a1_@2 b@3 => pass: 1 event",
-		"count: a, max: 1, per: pid",
-		"b@1 a1~@2 b@3 => pass: 1 event of 1 value of pid",
-		"b@1 a1_@2 b@3 => pass: 1 event of 1 value of pid",
 		/* The event that is there breaks the rule all the same. */
 		"never: a, where: 'data.id > 5' <- a1~@1 a6@2 => fail: happened 1 time | 2 happened",
 		/* An answer may be the one whose data was cut. */
