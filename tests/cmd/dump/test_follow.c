@@ -14,6 +14,8 @@
 
 static struct ptrc_follow follow;
 static const struct ptrc_session_state state;
+/* The type of the events. */
+static trace_event_id_t id;
 
 /* What a follower has got: a log, and events of types that are not the system's. */
 struct got {
@@ -28,6 +30,7 @@ struct got {
 static void begin(trace_id_t trid, bool has_log)
 {
 	follow = (struct ptrc_follow){.trace = trid, .has_log = has_log};
+	id = ts_id("event");
 }
 
 /* A follower that has got nothing yet. */
@@ -125,7 +128,6 @@ static struct got block(void)
 {
 	static const char data[MESSAGE_DATA];
 	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, 32 * MIB, MESSAGE_DATA);
-	trace_event_id_t id = ts_id("event");
 	struct got g;
 
 	begin(trid, false);
@@ -189,7 +191,7 @@ static trace_id_t begin_logged(void)
 	return trid;
 }
 
-static void emit(trace_event_id_t id, unsigned count)
+static void emit(unsigned count)
 {
 	for (unsigned i = 0; i < count; i++)
 		ts_emit(id, i);
@@ -207,14 +209,13 @@ static void expect_end(struct got *g, uint64_t events, uint64_t flushed)
 TEST(what_was_flushed_first_is_told_though_there_is_no_quiet_moment, "")
 {
 	trace_id_t trid = begin_logged();
-	trace_event_id_t id = ts_id("event");
 	struct got g = join();
 
 	for (unsigned i = 0; i < 5; i++) {
 		/* More than a look takes, of which the last is never reached. */
-		emit(id, 100);
+		emit(100);
 		ts_flush(trid);
-		emit(id, 10);
+		emit(10);
 		ptrc_follow_read(&follow);
 		take_all(&g);
 	}
@@ -225,25 +226,24 @@ TEST(what_was_flushed_first_is_told_though_there_is_no_quiet_moment, "")
 TEST(what_was_flushed_before_it_came_a_follower_does_not_miss, "")
 {
 	trace_id_t trid = begin_logged();
-	trace_event_id_t id = ts_id("event");
 	struct got first, second, third;
 
 	/* In the log: 20. In the stream: 5, which the first gets. */
-	emit(id, 20);
+	emit(20);
 	ts_flush(trid);
-	emit(id, 5);
+	emit(5);
 	first = join();
 	ptrc_follow_read(&follow);
 	/* Missed by the first: 7. */
-	emit(id, 7);
+	emit(7);
 	ts_flush(trid);
-	emit(id, 1);
+	emit(1);
 	second = join();
 	ptrc_follow_read(&follow);
 	/* Missed by both: 11. */
-	emit(id, 11);
+	emit(11);
 	ts_flush(trid);
-	emit(id, 2);
+	emit(2);
 	third = join();
 	finish();
 	expect_end(&first, 5 + 1 + 2, 7 + 11);
@@ -254,27 +254,26 @@ TEST(what_was_flushed_before_it_came_a_follower_does_not_miss, "")
 TEST(nothing_is_missed_while_nobody_follows, "")
 {
 	trace_id_t trid = begin_logged();
-	trace_event_id_t id = ts_id("event");
 	struct got g = join();
 
-	emit(id, 10);
+	emit(10);
 	ptrc_follow_read(&follow);
 	take_all(&g);
 	CHECK_OK(close(g.fd));
-	emit(id, 1);
+	emit(1);
 	/* Nobody is left to send it to. */
 	ptrc_follow_read(&follow);
 	CHECK_EQ(follow.count, 0u);
-	emit(id, 10);
+	emit(10);
 	ts_flush(trid);
-	emit(id, 3);
+	emit(3);
 	g = join();
 	ptrc_follow_read(&follow);
 	ts_clear(trid);
 	ptrc_follow_cleared(&follow);
-	emit(id, 4);
+	emit(4);
 	ptrc_follow_read(&follow);
-	emit(id, 6);
+	emit(6);
 	ts_flush(trid);
 	finish();
 	expect_end(&g, 3 + 4, 6);
@@ -291,7 +290,6 @@ static struct got begin_large(size_t max_data_size)
 TEST(data_is_whole_however_large_it_might_be, "")
 {
 	static const char data[900000];
-	trace_event_id_t id = ts_id("event");
 	struct got g = begin_large((size_t)1 << 50);
 
 	posix_trace_event(id, data, sizeof(data));
@@ -306,7 +304,6 @@ TEST(data_is_whole_however_large_it_might_be, "")
 TEST(the_log_of_a_follower_says_at_once_which_names_there_are, "")
 {
 	char name[TRACE_EVENT_NAME_MAX + 1];
-	trace_event_id_t id = ts_id("event");
 	struct posix_trace_status_info status;
 	struct posixtrace_log_host host;
 	struct got g = begin_large(100);
@@ -325,18 +322,18 @@ TEST(a_follower_is_sent_names_without_events, "")
 {
 	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, 16 * KIB, 100);
 	char name[TRACE_EVENT_NAME_MAX + 1];
-	trace_event_id_t id;
+	trace_event_id_t later;
 	struct got g;
 
 	begin(trid, false);
 	g = join();
 	take_all(&g);
-	id = ts_id("later");
+	later = ts_id("later");
 	while (ptrc_follow_read(&follow))
 		;
 	CHECK(take(&g));
 	CHECK_EQ(g.events, 0u);
-	CHECK_OK(posix_trace_eventid_get_name(g.log, id, name));
+	CHECK_OK(posix_trace_eventid_get_name(g.log, later, name));
 	CHECK_STR_EQ(name, "later");
 	/* Each name is sent once. */
 	ptrc_follow_read(&follow);
@@ -347,10 +344,9 @@ TEST(a_follower_is_sent_names_without_events, "")
 TEST(what_is_missed_is_told_before_the_end_too, "")
 {
 	trace_id_t trid = begin_logged();
-	trace_event_id_t id = ts_id("event");
 	struct got g = join();
 
-	emit(id, 30);
+	emit(30);
 	ts_flush(trid);
 	/* It counts once in a while. */
 	CHECK_EVENTUALLY((ptrc_follow_read(&follow), take_all(&g), missed(&g).pt_log_lost_events));
@@ -362,7 +358,6 @@ TEST(what_is_missed_is_told_before_the_end_too, "")
 
 TEST(each_event_goes_with_the_next_look, "")
 {
-	trace_event_id_t id = ts_id("event");
 	struct got g = begin_large(100);
 
 	for (uint64_t i = 1; i < 20; i++) {
@@ -377,7 +372,6 @@ TEST(each_event_goes_with_the_next_look, "")
 
 TEST(a_log_of_which_something_could_not_be_sent_has_no_end, "")
 {
-	trace_event_id_t id = ts_id("event");
 	struct got g = begin_large(100);
 
 	ts_emit(id, 1);
@@ -431,7 +425,7 @@ TEST(a_reader_waits_if_the_messages_that_have_come_have_no_event, "")
 	r.source = &source;
 	CHECK(ptrc_reader_is_waiting(&r));
 	CHECK(is_waiting(&r));
-	posix_trace_event(ts_id("event"), "x", 1);
+	posix_trace_event(id, "x", 1);
 	while (is_waiting(&r))
 		ptrc_follow_read(&follow);
 	CHECK(!ptrc_reader_is_waiting(&r));

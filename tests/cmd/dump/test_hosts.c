@@ -568,6 +568,18 @@ static void send(struct channel *c, int64_t sent_ns, int64_t delay_ns, bool is_f
 				     sent_ns + ahead_at(c, sent_ns) - received_ns);
 }
 
+/* The link that the evidence gives, which does not contradict itself. */
+static struct ptrc_clock_link fit(const struct channel *c)
+{
+	struct ptrc_clock_link l;
+	bool is_contradicted;
+
+	ptrc_sync_fit(&c->evidence, &l, &is_contradicted);
+	CHECK_EQ(l.slack_ns, 0);
+	CHECK(!is_contradicted);
+	return l;
+}
+
 /* Whether each message was received behind its sending, by the link. */
 static void check_messages(const struct channel *c, const struct ptrc_clock_link *l)
 {
@@ -594,7 +606,6 @@ static void check_random_channel(void)
 	double forth = random_between(0, 1) < 0.3 ? 2 : 0.5;
 	double length = random_between(1, 1e12);
 	struct ptrc_clock_link l;
-	bool is_contradicted;
 
 	for (int i = 0; i < count; i++)
 		send(&c, epoch + (int64_t)random_between(0, length),
@@ -608,9 +619,7 @@ static void check_random_channel(void)
 			ptrc_sync_points_add(&c.evidence.said_highs, at, ahead_at(&c, at) + far);
 			ptrc_sync_points_add(&c.evidence.said_lows, at, ahead_at(&c, at) - far);
 		}
-	ptrc_sync_fit(&c.evidence, &l, &is_contradicted);
-	CHECK_EQ(l.slack_ns, 0);
-	CHECK(!is_contradicted);
+	l = fit(&c);
 	for (double part = -0.5; part < 1.5; part += 0.05) {
 		int64_t at = epoch + (int64_t)(part * length);
 		int64_t own = at + ahead_at(&c, at);
@@ -639,19 +648,16 @@ TEST(messages_of_both_directions_tell_offset_and_drift, "")
 {
 	struct channel c = {.offset = 3e6, .drift = 20e-6};
 	struct ptrc_clock_link l;
-	bool is_contradicted;
 
 	for (int i = 0; i < 100; i++)
 		send(&c, epoch + i * second, 50000 + i * 7919 % 100 * 1000, i % 2);
-	ptrc_sync_fit(&c.evidence, &l, &is_contradicted);
+	l = fit(&c);
 	CHECK(fabs(l.line.slope - 20e-6) < 1e-6);
 	CHECK_LT(llabs(ptrc_clock_link_ahead(&l, epoch) - 3000000), 20000);
 	CHECK_LT(ptrc_clock_link_bound(&l, l.middle_ns), 100000);
 	/* Outside of the messages it is less and less certain. */
 	CHECK_GT(ptrc_clock_link_bound(&l, epoch + 1000 * second),
 		 2 * ptrc_clock_link_bound(&l, l.middle_ns));
-	ptrc_sync_link_free(&l);
-	ptrc_sync_evidence_free(&c.evidence);
 }
 
 TEST(messages_of_one_direction_tell_no_drift_and_move_times_least, "")
@@ -661,16 +667,13 @@ TEST(messages_of_one_direction_tell_no_drift_and_move_times_least, "")
 	for (int is_forth = 0; is_forth < 2; is_forth++) {
 		struct channel c = {.offset = is_forth ? -5e6 : 5e6};
 		struct ptrc_clock_link l;
-		bool is_contradicted;
 
 		for (int i = 0; i < 3; i++)
 			send(&c, epoch + i * 10 * ms, delays[i], is_forth);
-		ptrc_sync_fit(&c.evidence, &l, &is_contradicted);
+		l = fit(&c);
 		CHECK(l.line.slope == 0);
 		/* The fastest message is received one nanosecond after it was sent, not at the same time. */
 		CHECK_EQ(ptrc_clock_link_ahead(&l, epoch), is_forth ? -4700000 - 1 : 4700000 + 1);
-		ptrc_sync_link_free(&l);
-		ptrc_sync_evidence_free(&c.evidence);
 	}
 }
 
@@ -678,14 +681,11 @@ TEST(a_few_messages_tell_no_drift, "")
 {
 	struct channel c = {.offset = -5e6};
 	struct ptrc_clock_link l;
-	bool is_contradicted;
 
 	send(&c, epoch, 100000, true);
 	send(&c, epoch + ms, 100000, false);
-	ptrc_sync_fit(&c.evidence, &l, &is_contradicted);
+	l = fit(&c);
 	CHECK(l.line.slope == 0);
 	CHECK_LE(llabs(ptrc_clock_link_ahead(&l, epoch) + 5000000), 100000);
 	CHECK_GE(ptrc_clock_link_bound(&l, epoch + 100 * second), 90 * ms);
-	ptrc_sync_link_free(&l);
-	ptrc_sync_evidence_free(&c.evidence);
 }

@@ -5,32 +5,34 @@
 #include "src/summary/stat.h"
 #include "src/text/event_format.h"
 
+/* A log whose first event type has this name. */
+static struct maker begin_log(struct ptrc_stream_header *h, const char *name)
+{
+	struct maker m = {.h = h, .names = calloc(1, sizeof(*m.names)), .fd = maker_file()};
+
+	CHECK(m.names);
+	CHECK_OK(ptrc_log_writer_init(&m.w, m.h, m.fd, false));
+	CHECK_OK(ptrc_log_writer_head(&m.w));
+	maker_name(&m, name);
+	return m;
+}
+
 /* A log with an event at each of two times, and of a type whose name is empty. */
 static int extreme_log(int64_t first_ns, int64_t last_ns, int64_t clockres_s)
 {
+	struct ptrc_stream_header *h = maker_header(POSIX_TRACE_APPEND, 0);
 	struct maker_run r[2];
 	struct maker m;
-	int fd = maker_file();
 
-	memset(&m, 0, sizeof(m));
-	m.h = maker_header(POSIX_TRACE_APPEND, 0);
-	m.h->attr.clockres_sec = clockres_s;
-	m.names = calloc(1, sizeof(*m.names));
-	CHECK(m.names);
-	m.fd = fd;
-	CHECK_OK(ptrc_log_writer_init(&m.w, m.h, fd, false));
-	CHECK_OK(ptrc_log_writer_head(&m.w));
-	maker_name(&m, "");
+	h->attr.clockres_sec = clockres_s;
+	m = begin_log(h, "");
 	for (int i = 0; i < 2; i++) {
 		run_begin(&r[i], 1 + i, 1);
 		run_event(&r[i], (i ? last_ns : first_ns) - MAKER_EPOCH, 10, "x", 1);
 	}
 	CHECK_OK(maker_flush(&m, r, 2));
-	run_free(&r[0]);
-	run_free(&r[1]);
 	maker_close(&m);
-	maker_free(&m);
-	return fd;
+	return m.fd;
 }
 
 static void open_reader(struct ptrc_reader *r, char path[32], int fd)
@@ -59,35 +61,25 @@ TEST(spans_and_resolutions_beyond_64_bits, "")
 	CHECK(!strstr(b.bytes, "events per second"));
 	b.used = 0;
 	ptrc_stat_put_json(&b, &s);
-	ptrc_event_types_free(&s.types);
-	ptrc_reader_close(&r);
-	ptrc_buffer_free(&b);
 }
 
 /* A log with one event that claims that there may be larger ones, and whose file is a hole from the
  * log on to this offset. */
 static int claiming_log(uint64_t max_data_size, off_t end)
 {
+	struct ptrc_stream_header *h = maker_header(POSIX_TRACE_APPEND, 0);
 	struct maker_run run;
 	struct maker m;
-	int fd = maker_file();
 
-	memset(&m, 0, sizeof(m));
-	m.h = maker_header(POSIX_TRACE_APPEND, 0);
-	m.h->attr.max_data_size = max_data_size;
-	m.names = calloc(1, sizeof(*m.names));
-	CHECK(m.names);
-	CHECK_OK(ptrc_log_writer_init(&m.w, m.h, fd, false));
-	CHECK_OK(ptrc_log_writer_head(&m.w));
-	maker_name(&m, "a");
+	h->attr.max_data_size = max_data_size;
+	m = begin_log(h, "a");
 	run_begin(&run, 1, 1);
 	run_event(&run, 0, 10, "x", 1);
 	flush_run(&m, &run);
 	maker_close(&m);
-	maker_free(&m);
 	if (end)
-		CHECK_SYS(ftruncate(fd, end));
-	return fd;
+		CHECK_SYS(ftruncate(m.fd, end));
+	return m.fd;
 }
 
 TEST(a_log_that_claims_events_of_any_size, "")
@@ -122,7 +114,6 @@ TEST(a_log_that_claims_more_than_there_is_of_memory, "")
 	open_reader(&r, path, fd);
 	CHECK(ptrc_reader_next(&r));
 	CHECK_EQ(r.size, 1);
-	ptrc_reader_close(&r);
 }
 
 TEST(names_that_are_empty, "")
@@ -143,7 +134,4 @@ TEST(names_that_are_empty, "")
 	/* The column of names is as wide as before, and empty. */
 	CHECK(strstr(b.bytes, " 101 201          0x"));
 	CHECK(strstr(b.bytes, " \"x\"\n"));
-	ptrc_event_format_free(&format);
-	ptrc_reader_close(&r);
-	ptrc_buffer_free(&b);
 }
