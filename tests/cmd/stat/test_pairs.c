@@ -119,7 +119,16 @@ static struct ptrc_source other;
 static struct ptrc_pairs pairs;
 static struct ptrc_layouts layouts;
 
-static void setup(void)
+static void give(const char *pair)
+{
+	struct ptrc_cli_reason why;
+
+	if (!ptrc_pairs_add(&pairs, pair, &layouts, &why))
+		harness_fail("%s: %s", pair, why.text);
+}
+
+/* Nothing has been taken yet; a pair is given, if it is not NULL. */
+static void setup(const char *pair)
 {
 	static const char *const names[] = {
 		[POSIX_TRACE_ERROR] = "posix_trace_error",
@@ -149,14 +158,8 @@ static void setup(void)
 	if (!ptrc_layouts_add(&layouts, "?.begin", "u32 id, u8 route", &why) ||
 	    !ptrc_layouts_add(&layouts, "?.end", "i64 id", &why))
 		harness_fail("%s", why.text);
-}
-
-static void give(const char *pair)
-{
-	struct ptrc_cli_reason why;
-
-	if (!ptrc_pairs_add(&pairs, pair, &layouts, &why))
-		harness_fail("%s: %s", pair, why.text);
+	if (pair)
+		give(pair);
 }
 
 static int truncation = POSIX_TRACE_NOT_TRUNCATED;
@@ -218,9 +221,41 @@ static const char *found(void)
 	return b.bytes;
 }
 
-#define NOTHING_MEASURED(pair, begins, ends, cut)                        \
-	"\"pairs\":[{" pair ",\"count\":0,\"unmatched_begins\":" #begins \
-	",\"unmatched_ends\":" #ends ",\"cut\":" #cut ",\"without_key\":0}]"
+/* The same of the first pair in short: how many were measured, begins and ends without the other one, how many were
+ * cut and without a key; then, if any were measured, the least, the quantiles, the greatest and the sum. */
+static const char *figures(void)
+{
+	const char *at = strstr(found(), "\"count\":");
+	static char text[300];
+	char *to = text;
+
+	CHECK(at);
+	for (; *at != '}'; at++)
+		if (*at == ':')
+			to += sprintf(to, "%s%ld", to == text ? "" : " ", strtol(at + 1, NULL, 10));
+	return text;
+}
+
+/* Takes events: a letter, a.begin (a), a.end (A), b.begin (b), b.end (B), another one (o) or an overflow (!); the number
+ * of its thread; perhaps : and its key, else it has no data; @ and its time. */
+static void take_all(const char *script)
+{
+	static const char letters[] = "aAbBo!";
+	static const trace_event_id_t ids[] = {A_BEGIN, A_END, B_BEGIN,
+					       B_END,	OTHER, POSIX_TRACE_OVERFLOW};
+	int tid, key, used;
+	char letter;
+	long ns;
+
+	for (; *script; script += used)
+		if (sscanf(script, " %c%d:%d@%ld%n", &letter, &tid, &key, &ns, &used) == 4)
+			take_key(ids[strchr(letters, letter) - letters], tid, ns, key, 0);
+		else if (sscanf(script, " %c%d@%ld%n", &letter, &tid, &ns, &used) == 3)
+			take(ids[strchr(letters, letter) - letters], tid, ns);
+		else
+			harness_fail("no event: %s", script);
+}
+
 #define A_PAIR "\"begin\":\"a.begin\",\"end\":\"a.end\""
 
 TEST(names_of_quantiles, "")
@@ -246,37 +281,21 @@ TEST(names_of_quantiles, "")
 
 TEST(brackets_of_a_thread_nest, "")
 {
-	setup();
-	give("a.begin..a.end");
-	take(A_BEGIN, 1, 1000);
-	take(A_BEGIN, 2, 1100);
-	take(A_BEGIN, 1, 1200);
-	take(OTHER, 1, 1201);
-	take(A_END, 1, 1210);
-	take(A_END, 2, 1400);
-	take(A_END, 1, 2000);
-	take(A_END, 1, 2001);
-	take(A_BEGIN, 3, 2002);
+	setup("a.begin..a.end");
+	take_all("a1@1000 a2@1100 a1@1200 o1@1201 A1@1210 A2@1400 A1@2000 A1@2001 a3@2002");
 	CHECK_STR_EQ(found(), "\"pairs\":[{" A_PAIR ",\"count\":3,\"unmatched_begins\":1,"
 			      "\"unmatched_ends\":1,\"cut\":0,\"without_key\":0,\"min_ns\":10,"
 			      "\"p50_ns\":300,\"p90_ns\":1000,\"p99_ns\":1000,\"max_ns\":1000,"
 			      "\"total_ns\":1310}]");
 	/* Nothing is left of these events. */
-	CHECK_STR_EQ(found(), NOTHING_MEASURED(A_PAIR, 0, 0, 0));
+	CHECK_STR_EQ(figures(), "0 0 0 0 0");
 }
 
 TEST(a_field_is_the_key_across_threads_and_types_of_numbers, "")
 {
-	setup();
-	give(" a.begin .. a.end by data.id ");
-	take_key(A_BEGIN, 1, 1000, 7, 0);
-	take_key(A_BEGIN, 1, 1001, 8, 0);
-	take_key(A_END, 2, 1010, 7, 0);
-	take_key(A_END, 3, 1031, 8, 0);
-	take_key(A_END, 1, 1040, 9, 0);
-	take_key(A_END, 1, 1041, -1, 0);
-	/* Has no data, and so no key. */
-	take(A_BEGIN, 1, 1050);
+	setup(" a.begin .. a.end by data.id ");
+	/* The last one has no data, and so no key. */
+	take_all("a1:7@1000 a1:8@1001 A2:7@1010 A3:8@1031 A1:9@1040 A1:-1@1041 a1@1050");
 	CHECK_STR_EQ(found(),
 		     "\"pairs\":[{" A_PAIR ",\"by\":\"data.id\",\"count\":2,"
 		     "\"unmatched_begins\":0,\"unmatched_ends\":2,\"cut\":0,\"without_key\":1,"
@@ -364,8 +383,7 @@ TEST(a_key_grows_with_each_value, "")
 
 TEST(a_key_that_was_cut_is_none, "")
 {
-	setup();
-	give("b.begin..b.end by data");
+	setup("b.begin..b.end by data");
 	give("a.begin..a.end by data.id");
 	take_data(B_BEGIN, 1, 1000, "query one", 9);
 	take_data(B_BEGIN, 1, 1001, "query two", 9);
@@ -387,24 +405,13 @@ TEST(a_key_that_was_cut_is_none, "")
 
 TEST(a_loss_between_the_events_of_a_pair_cuts_it, "")
 {
-	setup();
-	give("a.begin..a.end");
-	take(A_BEGIN, 1, 1000);
-	take(A_BEGIN, 2, 1000);
-	take(POSIX_TRACE_OVERFLOW, 0, 1100);
-	/* May be of another begin, which was lost. */
-	take(A_END, 1, 1200);
-	take(A_END, 3, 1300);
-	CHECK_STR_EQ(found(), NOTHING_MEASURED(A_PAIR, 0, 0, 3));
+	setup("a.begin..a.end");
+	/* The ends may be of other begins, which were lost. */
+	take_all("a1@1000 a2@1000 !0@1100 A1@1200 A3@1300");
+	CHECK_STR_EQ(figures(), "0 0 0 3 0");
 	/* Behind a loss, what is whole is measured. */
-	take(POSIX_TRACE_OVERFLOW, 0, 1000);
-	take(A_BEGIN, 1, 1001);
-	take(A_END, 1, 1002);
-	take(A_BEGIN, 1, 1003);
-	CHECK_STR_EQ(found(),
-		     "\"pairs\":[{" A_PAIR ",\"count\":1,\"unmatched_begins\":1,"
-		     "\"unmatched_ends\":0,\"cut\":0,\"without_key\":0,\"min_ns\":1,\"p50_ns\":1,"
-		     "\"p90_ns\":1,\"p99_ns\":1,\"max_ns\":1,\"total_ns\":1}]");
+	take_all("!0@1000 a1@1001 A1@1002 a1@1003");
+	CHECK_STR_EQ(figures(), "1 1 0 0 0 1 1 1 1 1 1");
 }
 
 /* A STOP because of this reason: 0 for a call, 1 for a full stream, 2 for a full log. */
@@ -419,33 +426,24 @@ TEST(a_stop_cuts_pairs_as_an_overflow_does, "")
 						  POSIX_TRACE_ERROR, OS_LOST};
 
 	for (int reason = 0; reason <= 2; reason++) {
-		setup();
-		give("a.begin..a.end");
-		take(A_BEGIN, 1, 1000);
-		take(A_BEGIN, 2, 1000);
+		setup("a.begin..a.end");
+		take_all("a1@1000 a2@1000");
 		take_stop(1100, reason);
 		take(POSIX_TRACE_START, 0, 1150);
-		take(A_END, 1, 1200);
-		take(A_BEGIN, 4, 1300);
-		take(A_END, 4, 1500);
-		take(A_END, 3, 1600);
-		CHECK(strstr(found(), "\"count\":1,\"unmatched_begins\":0,"
-				      "\"unmatched_ends\":0,\"cut\":3,\"without_key\":0,"
-				      "\"min_ns\":200,"));
+		take_all("A1@1200 a4@1300 A4@1500 A3@1600");
+		CHECK_STR_EQ(figures(), "1 0 0 3 0 200 200 200 200 200 200");
 	}
 	/* After the last stop by a call nothing is missing. */
-	setup();
-	give("a.begin..a.end");
+	setup("a.begin..a.end");
 	take(A_BEGIN, 1, 1000);
 	take_stop(1100, 0);
-	CHECK(strstr(found(), "\"unmatched_begins\":1,\"unmatched_ends\":0,\"cut\":0,"));
+	CHECK_STR_EQ(figures(), "0 1 0 0 0");
 	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++) {
-		setup();
-		give("a.begin..a.end");
+		setup("a.begin..a.end");
 		take(A_BEGIN, 1, 1000);
 		take(losses[i], 0, 1100);
 		take(A_END, 1, 1200);
-		CHECK_STR_EQ(found(), NOTHING_MEASURED(A_PAIR, 0, 0, 1));
+		CHECK_STR_EQ(figures(), "0 0 0 1 0");
 	}
 }
 
@@ -465,16 +463,14 @@ TEST(how_long_a_stream_was_full_is_a_pair, "")
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		const trace_event_id_t ids[] = {all[i].begin, all[i].end};
 
-		setup();
-		give(all[i].pair);
+		setup(all[i].pair);
 		for (int k = 0; k < 2; k++) {
 			if (ids[k] == POSIX_TRACE_STOP)
 				take_stop(1000 + k, 1);
 			else
 				take(ids[k], 0, 1000 + k);
 		}
-		CHECK(strstr(found(), "\"count\":1,\"unmatched_begins\":0,\"unmatched_ends\":0,"
-				      "\"cut\":0,"));
+		CHECK_STR_EQ(figures(), "1 0 0 0 0 1 1 1 1 1 1");
 	}
 }
 
@@ -482,8 +478,7 @@ TEST(how_long_a_stream_was_full_is_a_pair, "")
 TEST(a_full_stop_cuts_pairs_by_field_of_other_logs_until_the_start, "")
 {
 	for (int is_by_field = 0; is_by_field < 2; is_by_field++) {
-		setup();
-		give(is_by_field ? "a.begin..a.end by data.id" : "a.begin..a.end");
+		setup(is_by_field ? "a.begin..a.end by data.id" : "a.begin..a.end");
 		take_key(A_BEGIN, 1, 1000, 1, 0);
 		for (int k = 0; k < 2; k++) {
 			static const int reason = 1;
@@ -498,12 +493,9 @@ TEST(a_full_stop_cuts_pairs_by_field_of_other_logs_until_the_start, "")
 			if (!k)
 				take_key(A_BEGIN, 2, 1150, 2, 0);
 		}
-		take_key(A_END, 1, 1300, 1, 0);
-		take_key(A_END, 2, 1301, 2, 0);
-		CHECK(strstr(found(), is_by_field ? "\"count\":0,\"unmatched_begins\":0,"
-						    "\"unmatched_ends\":0,\"cut\":2,"
-						  : "\"count\":2,\"unmatched_begins\":0,"
-						    "\"unmatched_ends\":0,\"cut\":0,"));
+		take_all("A1:1@1300 A2:2@1301");
+		CHECK_STR_EQ(figures(),
+			     is_by_field ? "0 0 0 2 0" : "2 0 0 0 0 151 151 300 300 300 451");
 	}
 }
 
@@ -519,48 +511,33 @@ static void take_other(trace_event_id_t id, int64_t ns)
 TEST(a_loss_of_another_log_cuts_pairs_by_field_to_its_next_event_or_the_end, "")
 {
 	for (int has_end = 0; has_end < 2; has_end++) {
-		setup();
-		give("a.begin..a.end by data.id");
+		setup("a.begin..a.end by data.id");
 		take_other(POSIX_TRACE_OVERFLOW, 1000);
-		take_key(A_BEGIN, 1, 1100, 1, 0);
-		take_key(A_END, 1, 1200, 1, 0);
-		take_key(A_BEGIN, 1, 1300, 2, 0);
+		take_all("a1:1@1100 A1:1@1200 a1:2@1300");
 		if (has_end) {
 			take_other(POSIX_TRACE_RESUME, 1400);
 			take_key(A_BEGIN, 1, 1500, 3, 0);
 			take_other(OTHER, 1600);
 			take_key(A_END, 1, 1700, 3, 0);
 		}
-		CHECK(strstr(found(), has_end ? "\"count\":1,\"unmatched_begins\":0,"
-						"\"unmatched_ends\":0,\"cut\":2,"
-					      : "\"count\":0,\"unmatched_begins\":0,"
-						"\"unmatched_ends\":0,\"cut\":2,"));
+		CHECK_STR_EQ(figures(),
+			     has_end ? "1 0 0 2 0 200 200 200 200 200 200" : "0 0 0 2 0");
 	}
 }
 
 TEST(an_event_may_end_one_and_begin_the_next, "")
 {
-	setup();
-	give("other..other");
-	for (int i = 0; i < 5; i++)
-		take(OTHER, 1, 1000 + 10 * i);
-	CHECK_STR_EQ(found(),
-		     "\"pairs\":[{\"begin\":\"other\",\"end\":\"other\",\"count\":4,"
-		     "\"unmatched_begins\":1,\"unmatched_ends\":1,\"cut\":0,\"without_key\":0,"
-		     "\"min_ns\":10,\"p50_ns\":10,\"p90_ns\":10,\"p99_ns\":10,\"max_ns\":10,"
-		     "\"total_ns\":40}]");
+	setup("other..other");
+	take_all("o1@1000 o1@1010 o1@1020 o1@1030 o1@1040");
+	CHECK_STR_EQ(figures(), "4 1 1 0 0 10 10 10 10 10 40");
 }
 
 TEST(names_make_pairs_but_those_that_were_given, "")
 {
-	setup();
-	give("a.begin..a.end by tid");
+	setup("a.begin..a.end by tid");
 	pairs.is_by_name = true;
 	for (int round = 0; round < 2; round++) {
-		take(B_END, 1, 999);
-		take(B_BEGIN, 1, 1000);
-		take(A_BEGIN, 1, 1001);
-		take(OTHER, 1, 1002);
+		take_all("B1@999 b1@1000 a1@1001 o1@1002");
 		ptrc_pairs_end(&pairs, true);
 		CHECK_EQ(pairs.count, 2);
 		CHECK_STR_EQ(pairs.list[1].begin, "b.begin");
@@ -577,8 +554,7 @@ TEST(values_of_a_field_have_rows_of_their_own, "")
 	struct ptrc_cli_reason why;
 	const char *json;
 
-	setup();
-	give("a.begin..a.end by data.id");
+	setup("a.begin..a.end by data.id");
 	CHECK(ptrc_field_find("data.route", &layouts, &per, &why));
 	pairs.per = &per;
 	for (int i = 0; i < 100; i++)
@@ -601,8 +577,7 @@ TEST(values_of_a_field_have_rows_of_their_own, "")
 /* Many that are open at once, and never more memory than these need. */
 TEST(memory_grows_with_what_is_open, "")
 {
-	setup();
-	give("a.begin..a.end by data.id");
+	setup("a.begin..a.end by data.id");
 	for (int i = 0; i < 300000; i++) {
 		take_key(A_BEGIN, 1, 1000 + i, i, 0);
 		if (i >= 10000)
@@ -611,7 +586,7 @@ TEST(memory_grows_with_what_is_open, "")
 	}
 	CHECK_EQ(pairs.open.count, 10000);
 	CHECK(pairs.open.slot_count < 65536);
-	CHECK(strstr(found(), "\"count\":290000,\"unmatched_begins\":10000,\"unmatched_ends\":0,"));
+	CHECK(!strncmp(figures(), "290000 10000 0 ", 15));
 }
 
 TEST(what_is_no_pair_is_refused_with_the_reason, "")
@@ -620,7 +595,7 @@ TEST(what_is_no_pair_is_refused_with_the_reason, "")
 					    " .. ", "a.. by pid", ".. by pid"};
 	struct ptrc_cli_reason why;
 
-	setup();
+	setup(NULL);
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
 		CHECK(!ptrc_pairs_add(&pairs, texts[i], &layouts, &why));
 		CHECK(strstr(why.text, "is not X, for X.begin..X.end, or BEGIN..END"));
@@ -647,7 +622,7 @@ static const char *overlapping(const char *begin, const char *end)
 {
 	struct ptrc_cli_reason why;
 
-	setup();
+	setup(NULL);
 	ptrc_layouts_free(&layouts);
 	memset(&layouts, 0, sizeof(layouts));
 	if (!ptrc_layouts_add(&layouts, "b.begin", begin, &why) ||
@@ -673,24 +648,16 @@ TEST(events_that_both_have_a_key_are_paired_by_it, "")
 
 TEST(a_field_that_contradicts_the_nesting_is_named, "")
 {
-	setup();
-	give("a.begin..a.end");
-	take_key(A_BEGIN, 1, 1000, 1, 0);
-	take_key(A_BEGIN, 1, 1010, 2, 0);
-	take_key(A_END, 1, 1100, 2, 0);
-	take_key(A_END, 1, 1110, 1, 0);
+	setup("a.begin..a.end");
+	take_all("a1:1@1000 a1:2@1010 A1:2@1100 A1:1@1110");
 	CHECK(!pairs.list[0].is_crossed);
-	take_key(A_BEGIN, 1, 2000, 1, 0);
-	take_key(A_BEGIN, 1, 2010, 2, 0);
-	take_key(A_END, 1, 2100, 1, 0);
+	take_all("a1:1@2000 a1:2@2010 A1:1@2100");
 	CHECK(pairs.list[0].is_crossed);
 	CHECK_STR_EQ(ptrc_common_name(&pairs.list[0].common), "id");
 	found();
 	CHECK(!pairs.list[0].is_crossed);
 	/* What both have, and is another one in each event, is no key. */
-	take_key(A_BEGIN, 1, 1000, 1, 0);
-	take_key(A_BEGIN, 1, 1010, 2, 0);
-	take_key(A_END, 1, 1100, 3, 0);
+	take_all("a1:1@1000 a1:2@1010 A1:3@1100");
 	CHECK(!pairs.list[0].is_crossed);
 	found();
 }
