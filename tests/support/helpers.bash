@@ -116,6 +116,26 @@ refuses() {
 	[ -z "$stdout" ] || { echo "${*:3}: $stdout"; return 1; }
 }
 
+# prints STATUS TEXT COMMAND...: the status, and its standard output is of the pattern TEXT
+prints() {
+	exits "$1" "${@:3}" || return
+	# shellcheck disable=SC2053 # a pattern
+	[[ $stdout == $2 ]] || { echo "${*:3}: $stdout"; return 1; }
+}
+
+# tells STATUS TEXT COMMAND...: the same of its standard error, however many lines that has
+tells() {
+	exits "$1" "${@:3}" || return
+	# shellcheck disable=SC2053 # a pattern
+	[[ $stderr == $2 ]] || { echo "${*:3}: $stderr"; return 1; }
+}
+
+# answers STATUS FILTER COMMAND...: the status, and the filter of jq holds for the JSON that it prints
+answers() {
+	exits "$1" "${@:3}" || return
+	jq -e "$2" stdout.txt || { echo "${*:3}: $stdout"; return 1; }
+}
+
 # says_nothing COMMAND...: it succeeds and prints nothing at all
 says_nothing() {
 	silently 0 "$@" || return
@@ -325,6 +345,15 @@ no_session() {
 # made LOG: a log of the events that standard input lists, see tests/support/made_log.c
 made() {
 	"$PTRC_BUILD/tests/support/made_log" "$1"
+}
+
+# timeline LOG NS:NAME[:KIND:VALUE]...: a log of these events of thread 8 of process 7 or of the trace system
+timeline() {
+	local ns name data
+	for name in "${@:2}"; do
+		IFS=: read -r ns name data <<<"$name"
+		if [[ $name == posix_trace_* ]]; then echo "event $ns 0 0 $name $data"; else echo "event $ns 7 8 $name $data"; fi
+	done | made "$1"
 }
 
 # durations LOG [PAIR COUNT LEAST GREATEST TAIL SEED]...: a log of pairs, see tests/support/durations.py

@@ -554,6 +554,8 @@ TEST(after, "")
 		"after: a, expect: b",
 		"a1@1 b2/2@999 => pass: 1 of 1 answered",
 		"a1@1 .@999 => undecided: 0 of 1 answered; 1 open at the end of the log | 1 not answered by the end of the log",
+		/* What is still to come counts only with at_end: ignore. */
+		", min_count: 2 <- a@1 => fail: 0 of 1 answered, at least 2 wanted; 1 open at the end of the log | 1 not answered by the end of the log",
 		/* The event itself may be the answer to the one before. */
 		"after: a, expect: a, within: 5us, at_end: ignore",
 		"a@1 a@5 a@9 => pass: 2 of 3 answered",
@@ -772,6 +774,7 @@ TEST(pair, "")
 		", at_end: ignore <- a1@1 b1@2 a2@3 .@7 => pass: 1 pair; max 1us (bound < 5us); 1 begin without an end",
 		/* Whatever comes, it has waited for too long. */
 		", at_end: ignore <- a1@1 b1@2 a2@3 .@8 => fail: 1 pair; max 1us (bound < 5us); 1 begin without an end | 3 no end for 5us",
+		"pair: [a, b], max: '< 1s', at_end: ignore <- a@1 => pass: 0 pairs; 1 begin without an end",
 		"pair: [a, b], by: data.id, max: '<= 5us', at_end: ignore <- a1@1 b1@2 a2@3 .@8 => pass: 1 pair; max 1us (bound <= 5us); 1 begin without an end",
 		"pair: [a, b], by: data.id, min: '> 3us', at_end: ignore <- a1@1 b1@5 a2@6 .@7 => pass: 1 pair; min 4us (bound > 3us); 1 begin without an end",
 		"pair: [a, b], by: data.id, p50: '> 3us', at_end: ignore <- a1@1 b1@2 a2@3 a3@3 a4@69 .@70 => pass: 1 pair; p50 1us (bound > 3us, kept by 2 begins without an end); 3 begins without an end",
@@ -874,6 +877,7 @@ TEST(order, "")
 		"d@1 => fail: there was none, at least 1 wanted",
 		", at_end: fail <- a@1 b@3 => fail: not all have happened, at least 1 wanted; the log ends before that was decided | 3 no c by the end of the log",
 		", at_end: ignore, min_count: 0 <- a@1 b@3 => pass: not all have happened",
+		", at_end: ignore <- a@1 b@3 => pass: not all have happened",
 		"order: [a, b] <- a@1 !@2 b@3 => undecided: in order; events were lost",
 		/* All first events are known. */
 		"order: [a, b]",
