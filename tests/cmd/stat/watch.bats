@@ -10,6 +10,11 @@ watches() {
 	wait_until test -s live
 }
 
+unwatch() {
+	kill "$watch"
+	ends 143 "$watch"
+}
+
 # counted EVENT COUNT: all lines of JSON together have so many events of the type
 counted() {
 	[ "$(jq -s --arg e "$1" '[.[].events[] | select(.event == $e).count] | add' live)" -eq "$2" ]
@@ -47,18 +52,15 @@ counted() {
 	second() { sed 1,9d live | grep -q "^session $me, "; }
 	wait_until second
 	tr '\n' '#' <live | grep -q "##session $me, "
-	kill "$watch"
-	ends 143 "$watch"
+	unwatch
 	grep -Eq '^ +0\.0 +0\.0 +100  traced\.event\.2$' live
 	grep -q posix_trace_start live
 	watches --watch=50ms --event='*.2' --json
 	jq -e '[.events[].event] == ["traced.event.2"]' <<<"$(head -n 1 live)"
-	kill "$watch"
-	ends 143 "$watch"
+	unwatch
 	watches --watch=50ms --user --json
 	jq -e '[.events[].event] == ["traced.event", "traced.event.1", "traced.event.2", "traced.event.3"]' <<<"$(head -n 1 live)"
-	kill "$watch"
-	ends 143 "$watch"
+	unwatch
 }
 
 @test "a stream that overwrites events has no rates of types" {
@@ -69,8 +71,7 @@ counted() {
 	wait_until all
 	valid live <live
 	jq -se 'all(has("events") | not) and (map(.lost_events) | add) == .[-1].since_creation.lost_events' live
-	kill "$watch"
-	ends 143 "$watch"
+	unwatch
 	watches --watch=50ms
 	grep -q '(all; the stream overwrites events, so it has no counts of types)$' live
 	ptrace-shutdown "$me"
@@ -130,8 +131,7 @@ pairs() {
 	# Rows of values that no longer come are not shown for ever.
 	gone() { tail -n 1 live | jq -e '.pairs == []'; }
 	wait_until gone
-	kill "$watch"
-	ends 143 "$watch"
+	unwatch
 	# As text, with rates; a pair without events has a row.
 	watches --watch=50ms --pairs --pair=none --event='req.*'
 	grep -Eq '^pair +count +no end +no begin +cut +min +p50' live
