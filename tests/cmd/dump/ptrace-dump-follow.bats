@@ -48,26 +48,30 @@ ended() {
 	}
 }
 
+# shut STATUS: the session ends, and with it the follower, with the status
+shut() {
+	ptrace-shutdown "$me"
+	ended "$1"
+}
+
 @test "both events of a flush are shown" {
 	begin -n 3
 	follow -e 'posix_trace_flush*'
 	# The machine may have no processor for the session at a moment.
 	shows_both() { ptrace-flush "$me" && has_line posix_trace_flush_start && has_line posix_trace_flush_stop; }
 	wait_until shows_both
-	ptrace-shutdown "$me"
-	ended 0
+	shut 0
 }
 
 @test "events are shown as they come, and reach the log" {
 	begin -n 3
 	follow
 	wait_until has_line posix_trace_start
-	run ! has_line traced.event
+	fails has_line traced.event
 	go done
 	wait_until has_line '"data":"2"'
-	run ! is_ended "$follower"
-	ptrace-shutdown "$me"
-	ended 0
+	fails is_ended "$follower"
+	shut 0
 	[ ! -s errors ]
 	[ "$(jq -r 'select(.event == "traced.event").data' lines | tr '\n' ' ')" = '0 1 2 ' ]
 	tail -n 1 lines | jq -e '.event == "posix_trace_stop"'
@@ -90,8 +94,7 @@ ended() {
 	follow --where='data >= 17 && time >= "+0s"' --since=+0s --fields=event,data --summary
 	go done
 	wait_until has_line '{"event":"traced.event","data":"19"}'
-	ptrace-shutdown "$me"
-	ended 0
+	shut 0
 	[ "$(head -n 3 lines | jq -r .data | tr '\n' ' ')" = '17 18 19 ' ]
 	tail -n 1 lines | jq -e --arg me "$me" '.summary |
 		.shown == 3 and .complete and .logs[0].session == $me'
@@ -110,8 +113,7 @@ shows() {
 	go done
 	wait_until shows 98
 	ptrace-dump "$me" --format=text --fields=$fields -e traced.event >now
-	ptrace-shutdown "$me"
-	ended 0
+	shut 0
 	ptrace-dump --format=text --fields=$fields -e traced.event run.log >log
 	[ "$(wc -l <log)" -eq 100 ]
 	[ "$(grep -c ' -$' log)" -eq 2 ]
@@ -124,8 +126,7 @@ shows() {
 	follow -e traced.event --decode='*=u32 n' --where='data.n == 5'
 	go
 	wait_until has_line '"data":{"n":5}'
-	ptrace-shutdown "$me"
-	ended 0
+	shut 0
 	[ "$(wc -l <lines)" -eq 2 ]
 }
 
@@ -151,30 +152,20 @@ shows() {
 	follow --until="@$(($(date +%s) + 3600))"
 	go
 	wait_until has_line traced.event
-	run ! is_ended "$follower"
-	ptrace-shutdown "$me"
-	ended 0
+	fails is_ended "$follower"
+	shut 0
 }
 
-@test "around: the lines before are kept until the event comes" {
-	begin -n 5 -e other
-	follow --around='posix_trace_sto?' --context=1h,0s --fields=event
-	go done
-	[ ! -s lines ]
-	ptrace-shutdown "$me"
-	ended 0
-	[ "$(jq -r .event lines | grep -c other)" -eq 5 ]
-	[ "$(tail -n 1 lines)" = '{"event":"posix_trace_stop"}' ]
-}
-
-@test "around: the event has to meet its expression" {
-	begin -n 5 -e other -d text
-	follow --around='* where event == "posix_trace_stop"' --context=1h,0s --fields=event
-	go done
-	[ ! -s lines ]
-	ptrace-shutdown "$me"
-	ended 0
-	[ "$(grep -c other lines)" -eq 5 ]
+@test "around: the lines before are kept until the event comes, which meets its expression" {
+	for around in 'posix_trace_sto?' '* where event == "posix_trace_stop"'; do
+		begin -n 5 -e other -d text
+		follow --around="$around" --context=1h,0s --fields=event
+		go done
+		[ ! -s lines ]
+		shut 0
+		[ "$(jq -r .event lines | grep -c other)" -eq 5 ]
+		[ "$(tail -n 1 lines)" = '{"event":"posix_trace_stop"}' ]
+	done
 	reports 2 "*--around: cannot have times before the end of a session that goes on*" ptrace-dump --follow="$me" --around='x where time > "-1s"'
 }
 
@@ -182,8 +173,7 @@ shows() {
 	begin -n 5 -e other
 	follow --around='posix_trace_stop' --context=1h,0s --count --header=always -e other
 	go done
-	ptrace-shutdown "$me"
-	ended 0
+	shut 0
 	[ "$(cat lines)" = 5 ]
 }
 
@@ -196,8 +186,7 @@ shows() {
 	ptrace-event "--pid=$pid" mark
 	go done
 	ptrace-event "--pid=$pid" mark
-	ptrace-shutdown "$me"
-	ended 0
+	shut 0
 	ends 0 "$all"
 	[ "$(grep -c other all)" -eq 5 ]
 	[ "$(grep -c mark lines)" -eq 2 ]
@@ -340,7 +329,7 @@ errors4:1" ]
 	kill -CONT "$follower"
 	ended 3
 	grep -q "^ptrace-dump: $me: the session ended before all events" errors
-	run ! grep -q killed errors
+	fails grep -q killed errors
 }
 
 # numbers FILE: the numbers of the events in it, on one line
@@ -388,8 +377,7 @@ numbers() {
 	go done
 	ptrace-dump -e traced.event --fields=comm --where="comm == 'traced'" "$me" >now
 	[ "$(jq -r .comm now | sort | uniq -c | tr -s ' ')" = ' 5 traced' ]
-	ptrace-shutdown "$me"
-	ended 0
+	shut 0
 	[ "$(cat lines)" = 0 ]
 	wait "$one"
 	cat lines1
@@ -401,8 +389,7 @@ numbers() {
 	traced_session "$me" --start --no-command-line -- -w -W -n 5
 	follow -e traced.event --fields=data,comm,command_line
 	go done
-	ptrace-shutdown "$me"
-	ended 0
+	shut 0
 	jq -se 'length == 5 and all(.[]; .comm == "traced" and (has("command_line") | not))' lines
 }
 
@@ -413,8 +400,7 @@ numbers() {
 	kill -STOP "$follower"
 	go done
 	kill -CONT "$follower"
-	ptrace-shutdown "$me"
-	ended 3
+	shut 3
 	has_line posix_trace_overflow
 	has_line posix_trace_resume
 	lost=$(tail -n 1 lines | jq '.summary.logs[0].losses.stream_events')
@@ -427,9 +413,8 @@ numbers() {
 	record "$me" --stream-min-size=64K -- -n 50000
 	follow
 	wait_until has_line traced.event
-	ptrace-shutdown "$me"
-	ended 0
-	run ! has_line posix_trace_overflow
+	shut 0
+	fails has_line posix_trace_overflow
 	[ ! -s errors ]
 }
 
@@ -442,11 +427,10 @@ numbers() {
 	tail -n 1 stdout.txt | jq -e --arg me "$me" '.summary.logs[0] |
 		.session == $me and .losses.stream_events > 0'
 	[ "$(head -n 1 stdout.txt)" = '{"event":"traced.event"}' ]
-	run_split ptrace-dump --count --since=+0s --around='posix_trace_over*' --context=0s,0s "$me"
-	[ "$stdout" = 1 ]
+	prints 3 1 ptrace-dump --count --since=+0s --around='posix_trace_over*' --context=0s,0s "$me"
 	# All of it, whether it was in the log already or not; and no word about an end.
-	silently 0 ptrace-dump --count -e traced.event "$me.log"
-	[ "$stdout" = 50000 ]
+	prints 0 50000 ptrace-dump --count -e traced.event "$me.log"
+	[ -z "$stderr" ]
 	# Here a flush is the user's choice.
 	ptrace-flush "$me.loop"
 	ptrace-event "--pid=$pid" mine

@@ -6,11 +6,8 @@ load ../../support/helpers
 
 # A log in which 1 begins before 2 and ends behind it, 3 has no end, and 4 no begin.
 pairs_log() {
-	ptrace-run -o "${1:-pairs.log}" -- sh -c '
-		ptrace-event req.begin 1; ptrace-event req.begin 2
-		ptrace-event other
-		ptrace-event req.end 2; ptrace-event req.end 1
-		ptrace-event req.begin 3; ptrace-event req.end 4'
+	printf 'event %s\n' '1000 7 8 req.begin hex:31' '2000 7 8 req.begin hex:32' '2500 7 8 other' '3000 7 8 req.end hex:32' \
+		'4000 7 8 req.end hex:31' '5000 7 8 req.begin hex:33' '6000 7 8 req.end hex:34' | made pairs.log
 }
 
 by_data='--pair=req.begin..req.end by data'
@@ -20,21 +17,12 @@ shown() {
 	ptrace-dump "$by_data" --json "$@" pairs.log 2>stderr.txt | jq -r .begin.data | tr '\n' ' '
 }
 
-# The time of the nth of the events req.*, as an option takes it.
-time_of() {
-	ptrace-dump --event='req.*' --format=text --fields=ns pairs.log | sed -n "$1p" |
-		sed -E 's/(.{9})$/.\1/; s/^/@/'
-}
-
 @test "pairs: a line for each, in the order of their ends" {
 	pairs_log
 	exits 0 ptrace-dump "$by_data" pairs.log
-	[ "$(jq -r .begin.data <<<"$stdout" | tr '\n' ' ')" = "2 1 " ]
-	jq -se 'all(.[]; .pair == "req" and .time == .begin.time and .begin.event == "req.begin" and
+	jq -se 'map(.begin.data) == ["2", "1"] and all(.[]; .pair == "req" and .time == .begin.time and .begin.event == "req.begin" and
 		.end.event == "req.end" and .begin.data == .end.data and .begin.len == 1)' <<<"$stdout"
-	mapfile -t ns < <(ptrace-dump --event='req.*' --fields=ns --format=text pairs.log)
-	[ "$(jq -s '.[0].duration_ns' <<<"$stdout")" -eq "$((ns[2] - ns[1]))" ]
-	[ "$(jq -s '.[1].duration_ns' <<<"$stdout")" -eq "$((ns[3] - ns[0]))" ]
+	jq -se 'map(.duration_ns) == [1000, 3000]' stdout.txt
 	# By their names, and of the same thread, the ends belong to the latest begin.
 	ptrace-dump --pairs pairs.log | jq -se '
 		map([.begin.data, .end.data]) == [["2", "2"], ["1", "1"], ["3", "4"]]'
@@ -79,24 +67,22 @@ time_of() {
 	pairs_log
 	[ "$(shown --event=req.end)" = "2 1 " ]
 	[ -z "$(shown --event=other)" ]
-	pid=$(ptrace-dump --event=req.begin --where='data == "1"' pairs.log | jq .pid)
-	[ "$(shown --pid="$pid")" = "1 " ] || [ "$(shown --pid="$pid")" = "2 1 " ]
+	[ "$(shown --pid=7)" = "2 1 " ]
 	[ -z "$(shown --pid=1)" ]
 	# 2 lasts from the second to the third event, 1 from the first to the fourth.
-	[ "$(shown --until="$(time_of 1)")" = "1 " ]
-	[ "$(shown --until="$(time_of 2)")" = "2 1 " ]
-	[ "$(shown --since="$(time_of 3)")" = "2 1 " ]
-	[ "$(shown --since="$(time_of 4)")" = "1 " ]
-	[ -z "$(shown --since="$(time_of 5)")" ]
+	[ "$(shown --until=+0us)" = "1 " ]
+	[ "$(shown --until=+1us)" = "2 1 " ]
+	[ "$(shown --since=+2us)" = "2 1 " ]
+	[ "$(shown --since=+3us)" = "1 " ]
+	[ -z "$(shown --since=+4us)" ]
 	# What lasts over the whole window is in it, too.
-	[ "$(shown --since="$(time_of 2)" --until="$(time_of 3)")" = "2 1 " ]
+	[ "$(shown --since=+1us --until=+2us)" = "2 1 " ]
 	[ "$(shown --where='begin.data == "1"')" = "1 " ]
 	[ "$(shown --where='data == "1" && end.data == begin.data && duration > 1ns')" = "1 " ]
 	[ "$(shown --where='end.event == "req.end" && begin.event ~ "*.begin"')" = "2 1 " ]
 	[ -z "$(shown --where='duration > 1h')" ]
-	ns=$(ptrace-dump "$by_data" pairs.log 2>said | jq -s '.[1].duration_ns')
-	[ "$(shown --where="duration == ${ns}ns")" = "1 " ]
-	[ "$(shown --where="duration < ${ns}ns")" = "2 " ]
+	[ "$(shown --where='duration == 3us')" = "1 " ]
+	[ "$(shown --where='duration < 3us')" = "2 " ]
 	[ "$(shown --first=1)" = "2 " ]
 	[ "$(shown --last=1)" = "1 " ]
 	[ "$(ptrace-dump "$by_data" --count pairs.log 2>said)" = 2 ]
@@ -106,12 +92,7 @@ time_of() {
 @test "pairs: text with a name that is longer than its column" {
 	local name
 	name=$(printf 'n%.0s' {1..60})
-	made long.log <<-END
-		event 1000 7 8 $name.begin
-		event 2000 7 8 $name.end
-		event 3000 7 8 $name.begin str:a
-		event 4000 7 8 $name.end str:b
-	END
+	timeline long.log 1000:$name.begin 2000:$name.end 3000:$name.begin:str:a 4000:$name.end:str:b
 	ptrace-dump --pair="$name" --format=text --color=never long.log >lines
 	[[ $(sed -n 1p lines) == *" $name" ]]
 	[[ $(sed -n 2p lines) == *" $name \"a\" .. \"b\"" ]]
@@ -144,20 +125,17 @@ time_of() {
 	ptrace-dump "$by_data" --summary --format=text pairs.log 2>said | tail -n 1 |
 		grep -qx '2 pairs, complete'
 	# Only those in the window: the begin of 3 is still open in all that comes behind it.
-	reports 0 "*req: 1 end without begin: not shown*" ptrace-dump "$by_data" --until="$(time_of 4)" pairs.log
-	reports 0 "*req: 1 begin without end, 1 end without begin: not shown*" ptrace-dump "$by_data" --since="$(time_of 6)" pairs.log
+	reports 0 "*req: 1 end without begin: not shown*" ptrace-dump "$by_data" --until=+3us pairs.log
+	reports 0 "*req: 1 begin without end, 1 end without begin: not shown*" ptrace-dump "$by_data" --since=+5us pairs.log
 	# What --first leaves unread is not unmatched.
 	silently 0 ptrace-dump "$by_data" --first=1 pairs.log
-	exits 1 ptrace-dump --pair='req.begin..req.end by data.id' --decode='req.*=u64 id' pairs.log
-	[[ $stderr == *"6 events of req have no data.id, and were left out"* ]]
-	exits 1 ptrace-dump --pair=req.begin..req.ende pairs.log
-	[[ $stderr == *"pairs.log: no event type is named 'req.ende' (did you mean 'req.end'?)"* ]]
+	tells 1 '*6 events of req have no data.id, and were left out*' ptrace-dump --pair='req.begin..req.end by data.id' --decode='req.*=u64 id' pairs.log
+	tells 1 "*pairs.log: no event type is named 'req.ende' (did you mean 'req.end'\?)*" ptrace-dump --pair=req.begin..req.ende pairs.log
 	ptrace-run -o none.log -- "$traced" -n 1
 	reports 1 "*no event type has a name that ends with .begin or .end*" ptrace-dump --pairs none.log
 	ptrace-run -o lossy.log --allow-loss --stream-min-size=4K --stream-full-policy=loop -- \
 		"$traced" -n 100000
-	exits 3 ptrace-dump --pair=traced.event..traced.event --summary lossy.log
-	[[ $stderr == *" cut by lost events or a restart: not shown"* ]]
+	tells 3 '* cut by lost events or a restart: not shown*' ptrace-dump --pair=traced.event..traced.event --summary lossy.log
 	tail -n 1 <<<"$stdout" | jq -e '.summary | .shown > 10 and .pairs[0].cut > 0 and
 		(.complete | not)'
 }
@@ -171,8 +149,7 @@ time_of() {
 	# Other logs have no events of this log's threads, but may have those of the same field.
 	run_split ptrace-dump --pairs --allow-loss outer.log lossy.log
 	jq -e '.begin.log == "outer.log"' <<<"$stdout"
-	run_split ptrace-dump "$by_data" --allow-loss outer.log lossy.log
-	[ -z "$stdout" ]
+	prints 0 '' ptrace-dump "$by_data" --allow-loss outer.log lossy.log
 	[[ $stderr == *"req: 1 cut by lost events or a restart: not shown"* ]]
 }
 
@@ -200,13 +177,9 @@ time_of() {
 		'--longest=1 --first=1' '--longest=1 --last=1' '--longest=1 --count' \
 		'--longest=1 --relative' --longest=x --where=dura '--where=duration>5' '--where=begin.dat==1' \
 		'--where=start.data==1' --pair=x.. '--pair=a..b by duration' '--pair=a..b by end.pid'; do
-		# shellcheck disable=SC2046 # the words of an option with a value
-		run_split ptrace-dump --pairs $([[ $option == --pair* ]] || echo "$option") \
-			"$([[ $option == --pair* ]] && echo "$option" || echo --json)" pairs.log
-		echo "$option: $stderr"
-		[ "$status" -eq 2 ]
-		[ -z "$stdout" ]
-		[ -n "$stderr" ]
+		words=("$option")
+		[[ $option == --pair* ]] || read -ra words <<<"$option --json"
+		refuses 2 '*' ptrace-dump --pairs "${words[@]}" pairs.log
 	done
 	[ ! -e new.log ]
 	for option in --longest=1 --where=duration '--where=begin.pid==1' --fields=end.pid; do
@@ -255,10 +228,8 @@ time_of() {
 
 @test "pairs: X is X.begin..X.end wherever a pair is named" {
 	ptrace-run -o pairs.log -- sh -c 'for i in 1 2; do ptrace-event req.begin $i; ptrace-event req.end $i; done'
-	exits 0 ptrace-dump '--pair=req by data' --json pairs.log
-	[ "$stdout" = "$(ptrace-dump "$by_data" --json pairs.log 2>said)" ]
-	exits 0 ptrace-stat '--pair=req by data' --json pairs.log
-	[ "$stdout" = "$(ptrace-stat "$by_data" --json pairs.log)" ]
+	diff <(ptrace-dump '--pair=req by data' --json pairs.log) <(ptrace-dump "$by_data" --json pairs.log)
+	diff <(ptrace-stat '--pair=req by data' --json pairs.log) <(ptrace-stat "$by_data" --json pairs.log)
 	ptrace-stat '--pair=req by data' pairs.log | grep -Eq '^req by data +2 '
 	ptrace-report --text '--pair=req by data' pairs.log | grep -Eq '^req by data +2 '
 	ptrace-export --to=chrome '--pair=req by data' pairs.log | jq -e '.traceEvents | any(.name == "req")'
@@ -322,30 +293,15 @@ tree() {
 }
 
 @test "tree: pairs that overlap have the same lines with --where, also if a pair around them is hidden" {
-	made crossed.log <<-'END'
-		event 100 1 1 a.begin
-		event 200 1 1 b.begin
-		event 250 1 1 c.begin
-		event 300 1 1 a.end
-		event 350 1 1 b.end
-		event 900 1 1 c.end
-		event 950 1 1 d.begin
-		event 960 1 1 d.end
-	END
+	timeline crossed.log 100:a.begin 200:b.begin 250:c.begin 300:a.end 350:b.end 900:c.end 950:d.begin 960:d.end
 	diff <(ptrace-dump --tree crossed.log) <(ptrace-dump --tree --where='duration > 1ns' crossed.log)
 	ptrace-dump --tree --where='duration != 150ns' crossed.log | awk '{print $2, $NF, NF}' >some
 	diff some <(ptrace-dump --tree crossed.log | grep -vw b | awk '{print $2, $NF, NF}')
 }
 
 @test "tree: --where does not select pairs that losses cut" {
-	made cut.log <<-'END'
-		event 110 7 8 cut.begin
-		event 120 7 8 whole.begin
-		event 130 7 8 whole.end
-		event 200 0 0 posix_trace_overflow
-		event 300 0 0 posix_trace_resume
-		event 400 7 8 cut.end
-	END
+	timeline cut.log 110:cut.begin 120:whole.begin 130:whole.end 200:posix_trace_overflow 300:posix_trace_resume \
+		400:cut.end
 	ptrace-dump --tree --allow-loss cut.log >all
 	[ "$(grep -c 'cut' all)" -eq 2 ]
 	ptrace-dump --tree --allow-loss --where='duration > 1ns' cut.log >some 2>said.txt
@@ -378,12 +334,9 @@ tree() {
 	pairs_log
 	for options in --json --first=1 --last=1 --longest=1 --count --verify --fields=ns \
 		--to-log=x.log --around=req.begin --user --format=json; do
-		run_split ptrace-dump --tree "$options" pairs.log
-		[ "$status" -eq 2 ] || { echo "$options"; return 1; }
-		[[ $stderr == *--* ]]
+		reports 2 '*--*' ptrace-dump --tree "$options" pairs.log
 	done
 	exits 0 ptrace-dump --tree --header=always pairs.log
 	ptrace-run --os=none -o none.log -- true
-	run_split ptrace-dump --tree none.log
-	[ -z "$stdout" ]
+	prints 1 '' ptrace-dump --tree none.log
 }

@@ -132,12 +132,10 @@ same_dump() {
 		reports 3 '*' ptrace-dump --to-log=copy.log bad.log
 		ptrace-dump --allow-loss --to-log=again.log copy.log
 		for log in copy.log again.log; do
-			exits 3 ptrace-dump --verify "$log"
-			[ "$stderr" = "ptrace-dump: $log: 1 part without events was damaged in what this log was made from: names of event types, and what it says of machine, processes or clocks, may be missing" ]
-			exits 3 ptrace-stat --json "$log"
-			jq -e '.losses.source_damaged_parts == 1 and .losses.damaged_parts == 0 and
+			tells 3 "ptrace-dump: $log: 1 part without events was damaged in what this log was made from: names of event types, and what it says of machine, processes or clocks, may be missing" ptrace-dump --verify "$log"
+			answers 3 '.losses.source_damaged_parts == 1 and .losses.damaged_parts == 0 and
 				.losses.missing_names == 0 and .losses.source_unreadable_events == 0 and
-				(.losses.unknown | not) and (.complete | not)' <<<"$stdout"
+				(.losses.unknown | not) and (.complete | not)' ptrace-stat --json "$log"
 		done
 	done
 	# Of several sources the parts are added.
@@ -211,8 +209,7 @@ same_dump() {
 	cp run.log old.log
 	for options in '-e traced.evnt' '-e a -e b' '--around=nosuch'; do
 		for log in new.log old.log; do
-			exits 1 ptrace-dump $options --to-log="$log" run.log
-			[ -z "$stdout" ]
+			prints 1 '' ptrace-dump $options --to-log="$log" run.log
 			[[ $stderr == *": no event type has such a name"* ]]
 		done
 		[ ! -e new.log ]
@@ -230,8 +227,7 @@ same_dump() {
 
 @test "a disk that is full" {
 	ptrace-run --no-loss -o run.log -- "$traced" -n 20000 -s 100
-	exits 1 bash -c 'ulimit -f 1000; trap "" XFSZ; exec ptrace-dump --to-log=part.log run.log'
-	[ "$stderr" = "ptrace-dump: part.log: writing the log failed: File too large" ]
+	tells 1 'ptrace-dump: part.log: writing the log failed: File too large' bash -c 'ulimit -f 1000; trap "" XFSZ; exec ptrace-dump --to-log=part.log run.log'
 	[ ! -e part.log ]
 }
 
@@ -318,8 +314,7 @@ whose() {
 		ptrace-stat --allow-loss --json "$1" 2>stderr.txt |
 			jq -c '.losses | [.untraced_processes, .untraced_error, .refused_names]'
 	}
-	exits 3 ptrace-dump --to-log=copy.log one.log
-	[[ $stderr == *"one.log: 2 processes could not be traced: too few descriptors"* ]]
+	tells 3 '*one.log: 2 processes could not be traced: too few descriptors*' ptrace-dump --to-log=copy.log one.log
 	[ "$(lacks copy.log)" = '[2,24,5]' ]
 	ptrace-dump --allow-loss --to-log=again.log copy.log
 	[ "$(lacks again.log)" = '[2,24,5]' ]

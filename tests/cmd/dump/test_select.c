@@ -469,11 +469,17 @@ TEST(floats_read_back_as_the_same, "")
 		float f;
 		double d[4];
 	} __attribute__((packed)) v = {0.1F, {0.1, 1e300, -5, 1.0 / 3}};
+	const struct {
+		double a, b;
+		float c;
+	} least = {1e-310, 5e-324, 1e-40F};
 	const double odd[3] = {__builtin_inf(), -__builtin_inf(), __builtin_nan("")};
 
 	CHECK_STR_EQ(decode("packed f32 a, f64 b, f64 c, f64 d, f64 e", &v, sizeof(v)),
 		     "\"a\":0.1,\"b\":0.1,\"c\":1e+300,\"d\":-5,"
 		     "\"e\":0.3333333333333333");
+	CHECK_STR_EQ(decode("f64 a, f64 b, f32 c", &least, sizeof(least)),
+		     "\"a\":1e-310,\"b\":5e-324,\"c\":1e-40");
 	CHECK_STR_EQ(decode("f64 a, f64 b, f64 c", odd, sizeof(odd)),
 		     "\"a\":\"inf\",\"b\":\"-inf\",\"c\":\"nan\","
 		     "\"c_hex\":\"000000000000f87f\"");
@@ -952,23 +958,32 @@ TEST(numbers_are_calculated_with_exactly, "")
 
 TEST(fractions_are_what_they_are_shown_as, "")
 {
-	static const char json[] = "{\"p\":0.1,\"q\":\"0.1\"}";
+	static const char json[] = "{\"p\":0.1,\"q\":\"0.1\",\"t\":\"a\\u0000b\"}";
+	static const char layout[] =
+		"f64 d, f64 m ms, f64 n ns, f64 big, f32 t ms, f32 most, f32 f, json j";
 	struct {
-		double d, m;
-		float f;
+		double d, m, n, big;
+		float t, most, f;
 		char json[sizeof(json) - 1];
-	} data = {0.1, 1.1, 0.1F, ""};
+	} data = {0.1, 1.1, 2.5, 1e23, 0.1F, INFINITY, 0.1F, ""};
 
 	make_event();
 	memcpy(data.json, json, sizeof(data.json));
 	set_data(&data, offsetof(__typeof__(data), json) + sizeof(data.json));
-	use_layouts("f64 d, f64 m ms, f32 f, json j", NULL);
+	use_layouts(layout, NULL);
 	CHECK_HOLD("data.d == 0.1 && !(data.d > 0.1) && !(data.d < 0.1) && data.d > 0.09999",
 		   "data.f == 0.1 && !(data.f > 0.1) && !(data.f < 0.1) && data.f < 0.10001",
 		   "data.m == 1.1ms && data.m == 1100us && !(data.m > 1.1ms) && data.m > 1099999ns",
 		   "data.j.p == 0.1 && !(data.j.p > 0.1) && data.j.q == 0.1 && data.j.p == data.d",
 		   "data.d * 10 == 1 && data.d + 0.2 > 0.3 - 1e-9 && data.d * 2 == 0.2",
-		   "data.d < 1 && data.f < 1 && 0.5 < 1 && data.j.p < 1");
+		   "data.d < 1 && data.f < 1 && 0.5 < 1 && data.j.p < 1",
+		   "data.n == 2.5ns && data.n < 2.6ns && data.t == 0.1ms && data.big == 1e23",
+		   "data.most > 1e300 && data.most != 1e300 && !(data.most == 1e300)",
+		   "data.j.t ~ 'a*'");
+	/* That it is a duration in another layout makes no difference. */
+	use_layouts(layout, "u32 f us");
+	CHECK_HOLD("data.f == 0.1 && !(data.f > 0.1) && data.f > 0.0999999999",
+		   "!(data.f == 0.10000000149) && 0.1000000001 > data.f");
 }
 
 TEST(what_does_not_go_together_is_refused_with_the_column, "")

@@ -33,27 +33,12 @@ query() {
 	[ "$(ptrace-dump --count --decode='other=u8 x' --where='data.rows == 7' run.log)" = 1 ]
 }
 
-@test "a field that no layout has" {
-	query run.log 7 select
-	# Another event type might have it, which the program has not used, and the expression might hold without it.
-	reports 1 "--where: no event has data.rwos (did you mean 'data.rows'?)" ptrace-dump --where='data.rwos > 5' run.log
-	reports 2 "*data.rows*" ptrace-dump --fields=data.rwos run.log
-	exits 2 ptrace-dump --where='data.rows >' run.log
-}
-
 @test "each log has its own layouts" {
 	query a.log 7 select
 	ptrace-run -o b.log -- "$traced" -e db.query -l 'char[4] text' -d abcd
 	ptrace-dump --json --user a.log b.log | jq -se 'map(.data) ==
 		[{"rows": 7, "sql": "select"}, {"text": "abcd"}]'
 	[ "$(ptrace-dump --count --where='data.rows == 7' a.log b.log)" = 1 ]
-}
-
-@test "data that does not fit is told" {
-	ptrace-run -o run.log -- "$traced" -e n -l 'u32 a, u32 b' -d abcd
-	reports 0 '*' ptrace-dump --json --user run.log
-	exits 3 ptrace-dump --strict --user run.log
-	exits 3 ptrace-dump --strict --count --user run.log
 }
 
 @test "a layout that cannot be read is told, and the data not decoded" {
@@ -89,16 +74,4 @@ query() {
 	[ ! -s messages ]
 	[ "$(ptrace-dump --json --where='data.rows == 7' "$me.a" | jq .data.rows)" = 7 ]
 	ptrace-shutdown "$me.a"
-}
-
-@test "pairs by a field of what the log tells" {
-	ptrace-run -o run.log -- sh -c "
-		'$traced' -e req.begin -l 'u32 id' -X 01000000
-		'$traced' -e req.begin -l 'u32 id' -X 02000000
-		'$traced' -e req.end -l 'u32 id' -X 02000000
-		'$traced' -e req.end -l 'u32 id' -X 01000000"
-	ptrace-stat --json --pair='req.begin..req.end by data.id' run.log |
-		jq -e '.pairs[0].count == 2'
-	ptrace-dump --json --pair='req.begin..req.end by data.id' run.log |
-		jq -se 'length == 2 and all(.[]; .begin.data.id == .end.data.id)'
 }
