@@ -356,6 +356,14 @@ timeline() {
 	done | made "$1"
 }
 
+# job_log LOG LAYOUT 'NS TID begin|end [KIND:VALUE]'...: a log of events job.begin and job.end with this layout
+job_log() {
+	{
+		printf "layout job.%s $2\n" begin end
+		printf '%s\n' "${@:3}" | sed -E 's/^([^ ]+) ([^ ]+) /event \1 1 \2 job./'
+	} | made "$1"
+}
+
 # durations LOG [PAIR COUNT LEAST GREATEST TAIL SEED]...: a log of pairs, see tests/support/durations.py
 durations() {
 	python3 "$PTRC_SOURCE/tests/support/durations.py" "${@:2}" | made "$1"

@@ -633,22 +633,10 @@ odd_rules() {
 }
 
 @test "a field that contradicts the pairs of a thread is named, once for each pair" {
-	made made.log <<-'END'
-		layout job.begin u64 job
-		layout job.end u64 job
-		event 1000 1 1 job.begin u64:0
-		event 2000 1 1 job.begin u64:1
-		event 3000 1 1 job.end u64:0
-		event 4000 1 1 job.end u64:1
-	END
+	job_log made.log 'u64 job' '1000 1 begin u64:0' '2000 1 begin u64:1' '3000 1 end u64:0' '4000 1 end u64:1'
 	tells 0 "ptrace-check: made.log: job: ends come in another order than they would nest, so the durations are wrong; add 'by data.job' to the rule" ptrace-check --max='job < 1s' --min='job > 0s' made.log
 	silently 0 ptrace-check --at-most='job by data.job 2 at once' --max='job by tid < 1s' made.log
-	made threads.log <<-'END'
-		layout job.begin u64 job
-		layout job.end u64 job
-		event 1000 1 1 job.begin u64:0
-		event 3000 1 2 job.end u64:0
-	END
+	job_log threads.log 'u64 job' '1000 1 begin u64:0' '3000 2 end u64:0'
 	tells 4 "ptrace-check: threads.log: job: begins and ends with the same data.job are on different threads; add 'by data.job' to the rule" ptrace-check --at-most='job 1 at once' --max='job < 1s' threads.log
 }
 

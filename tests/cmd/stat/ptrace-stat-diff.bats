@@ -319,12 +319,7 @@ verdict_of() {
 
 @test "diff: what no log has is reported, with what is similar" {
 	for i in 1 2; do
-		made $i.log <<-'END'
-			layout job.begin json
-			layout job.end json
-			event 1000000 7 8 job.begin hex:7b226a6f62223a20317d
-			event 3000000 7 8 job.end hex:7b226a6f62223a20317d
-		END
+		job_log $i.log json '1000000 8 begin hex:7b226a6f62223a20317d' '3000000 8 end hex:7b226a6f62223a20317d'
 	done
 	made 3.log <<-'END'
 		event 1000000 9 9 other

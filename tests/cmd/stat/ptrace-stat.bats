@@ -400,12 +400,7 @@ names_stopped_keeper() {
 	ptrace-run -o run.log -- sh -c 'for e in begin end; do for k in 1 2; do ptrace-event job.$e key=$k; done; done'
 	answers 0 '.pairs[0] | .by == "data.key" and .count == 2' ptrace-stat --json --pairs run.log
 	answers 0 '.rules[0].kept == 2' ptrace-check --json --max='job < 1h' run.log
-	made made.log <<-'END'
-		layout job.begin json
-		layout job.end json
-		event 1000 1 1 job.begin hex:7b7d
-		event 2000 1 1 job.end hex:7b7d
-	END
+	job_log made.log json '1000 1 begin hex:7b7d' '2000 1 end hex:7b7d'
 	answers 0 '.pairs[0] | .count == 1 and (has("by") | not)' ptrace-stat --json --pairs made.log
 	answers 0 '.rules[0].kept == 1' ptrace-check --json --max='job < 1h' made.log
 }
@@ -436,14 +431,7 @@ names_stopped_keeper() {
 }
 
 @test "ends that do not nest on their thread are told, with the field that pairs them" {
-	made made.log <<-'END'
-		layout job.begin u64 job
-		layout job.end u64 job
-		event 1000 1 1 job.begin u64:0
-		event 2000 1 1 job.begin u64:1
-		event 3000 1 1 job.end u64:0
-		event 4000 1 1 job.end u64:1
-	END
+	job_log made.log 'u64 job' '1000 1 begin u64:0' '2000 1 begin u64:1' '3000 1 end u64:0' '4000 1 end u64:1'
 	tells 0 "ptrace-stat: made.log: job: ends come in another order than they would nest, so the durations are wrong; measure them with --pair='job by data.job'" ptrace-stat --pairs made.log
 	silently 0 ptrace-stat --pair='job by data.job' made.log
 	# Once for all logs that are compared
@@ -452,13 +440,7 @@ names_stopped_keeper() {
 	silently 0 ptrace-stat --diff --pair='job by data.job' made.log other.log
 	grep -q '^job by data.job:' <<<"$stdout"
 	# The same if a begin and its end are on different threads, but not if an end has no begin at all.
-	made threads.log <<-'END'
-		layout job.begin u64 job
-		layout job.end u64 job
-		event 1000 1 1 job.begin u64:0
-		event 2000 1 2 job.end u64:1
-		event 3000 1 2 job.end u64:0
-	END
+	job_log threads.log 'u64 job' '1000 1 begin u64:0' '2000 2 end u64:1' '3000 2 end u64:0'
 	tells 0 "*ptrace-stat: threads.log: job: begins and ends with the same data.job are on different threads; measure them with --pair='job by data.job'*" \
 		ptrace-stat --pairs threads.log
 	ptrace-dump --to-log=ends.log --where='data.job == 1 || event == "job.begin"' threads.log
@@ -481,37 +463,17 @@ names_stopped_keeper() {
 
 @test "the field that pairs events is found in JSON, whichever events have it, and across logs and labels" {
 	local i advice="measure them with --pair='job by data.n'"
-	made made.log <<-'END'
-		layout job.begin json
-		layout job.end json
-		event 1000 1 1 job.begin str:{"a.b":1,"of":{"n":1},"n":1}
-		event 2000 1 1 job.begin str:{"n":2,"user":"x"}
-		event 3000 1 1 job.end str:{"status":0,"a.b":1,"n":1}
-		event 4000 1 1 job.end str:{"status":0,"a.b":1,"n":2}
-	END
+	job_log made.log json '1000 1 begin str:{"a.b":1,"of":{"n":1},"n":1}' '2000 1 begin str:{"n":2,"user":"x"}' \
+		'3000 1 end str:{"status":0,"a.b":1,"n":1}' '4000 1 end str:{"status":0,"a.b":1,"n":2}'
 	reports 0 "made.log: job: ends come in another order than they would nest, so the durations are wrong; $advice" \
 		ptrace-stat --pairs made.log
 	# Members that an event lacks are not equal; an end without data shows nothing.
-	made lacking.log <<-'END'
-		layout job.begin json
-		layout job.end json
-		event 1000 1 1 job.begin
-		event 2000 1 1 job.begin str:{"n":1}
-		event 3000 1 1 job.end
-		event 4000 1 1 job.end str:{"n":1}
-		event 5000 1 2 job.begin str:{"n":2}
-		event 6000 1 2 job.end str:{"n":2}
-	END
+	job_log lacking.log json '1000 1 begin' '2000 1 begin str:{"n":1}' '3000 1 end' '4000 1 end str:{"n":1}' \
+		'5000 2 begin str:{"n":2}' '6000 2 end str:{"n":2}'
 	silently 0 ptrace-stat --pairs lacking.log
 	# The member key goes first, as events that have it are meant to be paired by it.
-	made key.log <<-'END'
-		layout job.begin json
-		layout job.end json
-		event 1000 1 1 job.begin str:{"name":"first"}
-		event 2000 1 1 job.begin str:{"name":"a","key":1}
-		event 3000 1 1 job.begin str:{"name":"a","key":2}
-		event 4000 1 1 job.end str:{"name":"a","key":1}
-	END
+	job_log key.log json '1000 1 begin str:{"name":"first"}' '2000 1 begin str:{"name":"a","key":1}' \
+		'3000 1 begin str:{"name":"a","key":2}' '4000 1 end str:{"name":"a","key":1}'
 	tells 0 "*; measure them with --pair='job by data.key'" ptrace-stat --pairs key.log
 	# Each log of the two has one of the types.
 	{ echo layout job.begin u64 n; for i in {1..9}; do echo "event $i 1 1 job.begin u64:$i"; done; } | made begins.log
