@@ -225,8 +225,7 @@ shows() {
 	rm changed.c
 	exits 0 ptrace-dump --symbols --json run.log more.log
 	[ "$(grep -c '"function"' <<<"$stdout")" -eq "$(grep -c '"file"' <<<"$stdout")" ]
-	[ "$(jq -c 'select(.data == "outer") | [.function, .file, .line]' <<<"$stdout" | sort -u)" = \
-		'[null,null,null]' ]
+	jq -se 'map(select(.data == "outer") | [.function, .file, .line]) | unique == [[null, null, null]]' stdout.txt
 	[ "$(grep -c "^ptrace-dump: $PWD/program: this file is not the one" stderr.txt)" -eq 1 ]
 	rm program
 	exits 0 ptrace-dump --symbols --json run.log
@@ -240,8 +239,7 @@ shows() {
 	# No build id, no symbols: nobody knows whether it is the same file.
 	compile program program.c -Wl,--build-id=none
 	ptrace-run -o run.log -- ./program
-	exits 0 ptrace-dump --symbols --json run.log
-	[ "$(jq -c 'select(.data == "outer") | .function' <<<"$stdout")" = null ]
+	answers 0 'select(.data == "outer") | .function == null' ptrace-dump --symbols --json run.log
 	grep -q "^ptrace-dump: $PWD/program: the log does not tell the build id" stderr.txt
 }
 
@@ -266,21 +264,19 @@ shows() {
 				cp split "/usr/lib/debug/.build-id/${1:0:2}/${1:2}.debug"
 				ptrace-dump --symbols --json run.log' "$id"
 			[ "$status" -eq 0 ]
-			[ "$(jq -c 'select(.data == "inlined") | [.function, .line]' <<<"$stdout")" = \
-				"[\"inlined\",$(line_of inlined)]" ]
-			[ "$(jq -c 'select(.data == "outer") | [.function, .line]' <<<"$stdout")" = \
-				"[\"outer\",$(line_of outer)]" ]
+			for function in inlined outer; do
+				jq -e --arg f $function --argjson line "$(line_of $function)" \
+					'select(.data == $f) | .function == $f and .line == $line' stdout.txt
+			done
 		done
 		# Without it there may be the names that the dynamic linker needs, and a message.
 		cp stripped program
-		exits 0 ptrace-dump --symbols --json run.log
-		[ "$(jq -c 'select(.data == "outer") | .line' <<<"$stdout")" = null ]
+		answers 0 'select(.data == "outer") | .line == null' ptrace-dump --symbols --json run.log
 		names=", so only names of functions are known"
 		nm -D --defined-only program | grep -q ' T ' || names=" and no symbols, so not even names of functions are known"
 		grep -qx "ptrace-dump: $PWD/program: has no debug information$names" stderr.txt
 		cp named program
-		exits 0 ptrace-dump --symbols --json run.log
-		[ "$(jq -c 'select(.data == "outer") | [.function, .line]' <<<"$stdout")" = '["outer",null]' ]
+		answers 0 'select(.data == "outer") | .function == "outer" and .line == null' ptrace-dump --symbols --json run.log
 		grep -qx "ptrace-dump: $PWD/program: has no debug information, so only names of functions are known" stderr.txt
 	done
 }
@@ -363,27 +359,22 @@ outer (program.c:$(line_of outer)) \"outer\"" ]
 		}
 	END
 	compile waits waits.c
-	mkfifo input
-	./waits <input >output &
-	pid=$!
-	exec 5>input
-	wait_until grep -q ready output
+	listens pid ready ./waits
 	ptrace-create --pid="$pid" --name="$me.a" --start
-	ptrace-dump --symbols --json --follow="$me.a" --event=here --first=2 >followed 5>&- &
-	echo >&5
-	wait_until grep -q early output
+	begins follower ptrace-dump --symbols --json --follow="$me.a" --event=here --first=2 >followed 7>&-
+	go early
 	# What is shown at once has all of it, and does not wait for the end of the process.
 	wait_until grep -q early followed
 	silently 0 ptrace-dump --symbols --json --event=here "$me.a"
 	[ "$(jq -r '"\(.function) \(.file) \(.line)"' <<<"$stdout")" = "early $PWD/waits.c $(line_of early)" ]
 	[ "$(ptrace-dump --symbols --where 'function == "early"' --count --format=text "$me.a")" -eq 1 ]
-	echo >&5
+	go
 	wait_until grep -q late followed
-	wait %2
+	ends 0 "$follower"
 	[ "$(jq -r '"\(.data) \(.function) \(.file) \(.line)"' followed)" = \
 		"early early $PWD/waits.c $(line_of early)"$'\n'"late late $PWD/waits.c $(line_of late)" ]
 	ptrace-shutdown "$me.a"
-	exec 5>&-
+	exec 7>&-
 }
 
 @test "what --symbols cannot be used with" {
@@ -394,8 +385,5 @@ outer (program.c:$(line_of outer)) \"outer\"" ]
 	# A library that is no library, or is not there.
 	mkdir broken
 	: >broken/libdw.so.1
-	LD_LIBRARY_PATH=broken exits 1 ptrace-dump --symbols run.log
-	assert_one_message ptrace-dump
-	[[ $stderr == *libdw.so.1* ]]
-	[ -z "$stdout" ]
+	LD_LIBRARY_PATH=broken refuses 1 '*libdw.so.1*' ptrace-dump --symbols run.log
 }
