@@ -4,10 +4,10 @@
 
 load ../../support/helpers
 
-# event_lines NAME FIRST STEP COUNT: lines of so many events
+# event_lines NAME FIRST STEP COUNT: lines of so many events, which are numbered
 event_lines() {
 	awk -v name="$1" -v ns="$2" -v step="$3" -v count="$4" \
-		'BEGIN { for (i = 0; i < count; i++) printf "event %.0f 7 7 %s\n", ns + i * step, name }'
+		'BEGIN { for (i = 0; i < count; i++) printf "event %.0f 7 7 %s u64:%d\n", ns + i * step, name, i }'
 }
 
 # host_log LOG NAME NUMBER EVENTS [CLOCK]...: of the host with this name and number, with the events of
@@ -569,20 +569,9 @@ commands() {
 	ptrace-stat --json alpha.log beta.log | tail -n 1 |
 		jq -e '.first == "2023-11-14T22:13:19.997500000Z" and (has("label") | not)'
 	# By the corrected time, b.event comes behind a.event, and half a millisecond later.
-	{
-		echo host beta m2 b2
-		echo layout b.end u64 id
-		event_lines b.end -2500000 1000000 10 | awk '{ print $0, "u64:" NR }'
-		echo clock -3000000 -3000000 7000000000 16000000000 64
-		echo clock 7000000 10000000 7010000000 300000 0
-	} | made end.log
-	{
-		echo host alpha m1 b1
-		echo layout b.begin u64 id
-		event_lines b.begin 0 1000000 10 | awk '{ print $0, "u64:" NR }'
-		echo clock 0 50 5000000000 200000 0
-	} | made begin.log
-	pair=(--pair='b.begin..b.end by data.id')
+	host_log end.log beta 2 'b.end -2500000 1000000 10' '-3000000 -3000000 7000000000 16000000000 64' '7000000 10000000 7010000000 300000 0'
+	host_log begin.log alpha 1 'b.begin 0 1000000 10' '0 50 5000000000 200000 0'
+	pair=(--pair='b by data.id' --decode='b.*=u64 id')
 	reports 0 "*the order of 19 of 19 neighbouring events of different hosts cannot be told*web 1 (*" \
 		ptrace-stat "${pair[@]}" --label='web 1=begin.log' begin.log end.log
 	[[ $stdout == "log begin.log of web 1"$'\n'"log end.log"$'\n'* ]]
@@ -624,7 +613,7 @@ commands() {
 	head -c -100 beta.log >cut.log
 	answers 3 '.complete == false and .logs[0].losses.unclosed == false and .logs[1].losses.unclosed' ptrace-stat --json --pair='a.event..b.event by pid' --label=x=alpha.log alpha.log cut.log
 	exits 0 ptrace-stat --allow-loss --pair='a.event..b.event by pid' --label=x=alpha.log alpha.log cut.log
-	tells 3 '*b.event*layout*' ptrace-stat --strict --decode='b.event=u64 x' --pair='a.event..b.event by pid' --label=x=alpha.log alpha.log beta.log
+	tells 3 '*b.event*layout*' ptrace-stat --strict --decode='b.event=u32 x' --pair='a.event..b.event by pid' --label=x=alpha.log alpha.log beta.log
 	# A session has events, and counts without times.
 	traced_start -n 3 -W
 	ptrace-create --pid="$pid" --name="$me.a" --start

@@ -370,21 +370,17 @@ has_unseen() {
 }
 
 @test "around an event" {
-	ptrace-run -o run.log -- sh -c '"$0" -e a -n 5; "$0" -e mark; "$0" -e b -n 7' "$traced"
+	timeline run.log {0..4}000:a 10000:mark 20000:b:str:0 21000:b:str:1 22000:b:str:2 {23..26}000:b
 	count() { ptrace-dump --count --format=text "$@" run.log; }
-	ns() { ptrace-dump --fields=ns "$@" run.log | tr -cd '0-9\n'; }
-	mark=$(ns -e mark)
-	before=$((mark - $(ns -e a --last=2 | head -n 1)))
-	after=$(($(ns -e b --first=3 | tail -n 1) - mark))
-	[ "$(count -e '[ab]' --around=mark --context=${before}ns,0s)" -eq 2 ]
-	[ "$(count -e '[ab]' --around=mark --context=0s,${after}ns)" -eq 3 ]
-	[ "$(count -e '[abm]*' --around='m?rk' --context=${before}ns,${after}ns)" -eq 6 ]
+	[ "$(count -e '[ab]' --around=mark --context=7us,0s)" -eq 2 ]
+	[ "$(count -e '[ab]' --around=mark --context=0s,12us)" -eq 3 ]
+	[ "$(count -e '[abm]*' --around='m?rk' --context=7us,12us)" -eq 6 ]
 	[ "$(count --around=mark --context=0s,0s)" -eq 1 ]
 	[ "$(count -e '[ab]' --around=mark)" -eq "$(count -e '[ab]' --around=mark --context=1s)" ]
 	[ "$(count -e '[ab]' --around='[ab]' --context=0s,0s)" -eq 12 ]
 	[ "$(count --around=nothing 2>stderr.txt)" -eq 0 ]
 	[ -s stderr.txt ]
-	[ "$(ptrace-dump -e b --around=mark --context=0s,${after}ns --last=1 run.log | jq -r .data)" = 2 ]
+	[ "$(ptrace-dump -e b --around=mark --context=0s,12us --last=1 run.log | jq -r .data)" = 2 ]
 }
 
 @test "CSV: a header, and a line for each event" {
