@@ -206,7 +206,8 @@ void ptrc_keeper_note_users(struct ptrc_stream_header *h, int stream_fd, bool is
 }
 
 /* Ends stream and log as posix_trace_shutdown() of the dead controller would have done. Returns an
- * error only if the log of an orphan cannot be finished yet; then the orphan is unchanged. */
+ * error if the log cannot be finished yet: then the stream is, or becomes, an orphan, which another
+ * keeper may write. */
 static int finish_for_dead(struct keeper *k)
 {
 	struct ptrc_stream *s = &k->work.stream;
@@ -215,6 +216,7 @@ static int finish_for_dead(struct keeper *k)
 	const uint64_t error_bits = ~UINT64_C(0) << PTRC_ST_ERROR_SHIFT;
 	int error;
 
+	k->work.is_for_dead = true;
 	ptrc_log_lock(k->work.writer.fd, PTRC_LOG_LOCK_FINISHING);
 	/* The error in the status is that of an earlier keeper that could not write all events. The
 	 * stream still has these events, and the log is to report an error only if this keeper
@@ -224,7 +226,7 @@ static int finish_for_dead(struct keeper *k)
 	ptrc_keeper_note_users(h, k->work.stream_fd, k->work.is_orphans, &k->work);
 	ptrc_stream_stop(s, NULL, 0);
 	error = ptrc_keeper_work_close(&k->work, true);
-	if (k->work.is_orphans && ptrc_keeper_may_wait(h, error)) {
+	if (ptrc_keeper_may_wait(&k->work, error)) {
 		ptrc_status_clear(h, error_bits);
 		return error;
 	}

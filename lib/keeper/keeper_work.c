@@ -379,13 +379,19 @@ static int clear(struct ptrc_keeper_work *k)
 				     ptrc_clock_realtime(h, &cursor, ptrc_stream_now(h)));
 }
 
-bool ptrc_keeper_may_wait(const struct ptrc_stream_header *h, int error)
+bool ptrc_keeper_may_wait(const struct ptrc_keeper_work *k, int error)
 {
+	/* A pipe whose reader has gone never accepts data again. If another program has changed the
+	 * file (ESTALE), the rest is still written to it, except for an orphan, whose events may
+	 * come into another file. */
+	if (!k->is_for_dead || (!k->is_orphans && (!k->writer.is_regular || error == ESTALE)))
+		return false;
 	/* EFBIG: a file size limit was reached. If that is the hard limit of this process, another
 	 * process may succeed. If it is the limit of the log's controller, no process can, so the
 	 * log is closed and reports the error. */
 	if (error == EFBIG)
-		return ptrc_limit_most(RLIMIT_FSIZE) < ptrc_load_relaxed(&h->fsize_limit);
+		return ptrc_limit_most(RLIMIT_FSIZE) <
+		       ptrc_load_relaxed(&k->stream.header->fsize_limit);
 	return error != 0;
 }
 
@@ -433,7 +439,7 @@ int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic)
 	ptrc_log_origin_arrive(&k->writer, true);
 	error = flush(k, has_markers, is_automatic);
 
-	if (k->is_orphans && ptrc_keeper_may_wait(h, error)) {
+	if (ptrc_keeper_may_wait(k, error)) {
 		ptrc_log_events_undo(&k->writer);
 		ptrc_log_state_leave(&k->writer);
 		return error;

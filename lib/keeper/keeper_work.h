@@ -18,8 +18,9 @@ struct ptrc_keeper_work {
 	struct ptrc_stream stream;
 	struct ptrc_log_writer writer;
 	const struct ptrc_names_object *names;
-	bool is_orphans; /* the log is an orphan's (dead controller): after a failure, a later
-			  * keeper may finish it */
+	bool is_orphans;  /* the log is an orphan's (dead controller) */
+	bool is_for_dead; /* the controller is dead: after a failure, a later keeper may finish
+			   * the log */
 	bool is_closing; /* the log is being closed: a flush that fails leaves in the log what it has
 			  * written of its events */
 	bool has_failed; /* the last flush failed: the next one waits for keeper_life.c's timer */
@@ -43,16 +44,15 @@ void ptrc_keeper_work_flush(struct ptrc_keeper_work *k);
 /* Continues a rotated log in the next member (file), or if that is impossible in the same one. */
 void ptrc_keeper_work_rotate(struct ptrc_keeper_work *k);
 /* Makes the last flush of a stopped stream, and ends its log. is_automatic: no command asked for
- * this. ENOMEM, or the error number of a failed write. If this is the log of an orphan
- * (is_orphans), and ptrc_keeper_may_wait() is true for the error, the log is not closed, and the
- * stream keeps the events that the log lacks. */
+ * this. ENOMEM, or the error number of a failed write. If ptrc_keeper_may_wait() is true for the
+ * error, the log is not closed, and the stream keeps the events that the log lacks. */
 PTRC_MUST_CHECK int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic);
 /* Carries out header.keeper_command. Errors as for ptrc_keeper_work_close(); EINVAL: no such
  * command. */
 PTRC_MUST_CHECK int ptrc_keeper_work_obey(struct ptrc_keeper_work *k);
 
-/* Whether finishing the log of an orphan (stream of a dead controller), which failed with `error`,
- * may succeed later: in a process with other limits, or in another file. */
-PTRC_MUST_CHECK bool ptrc_keeper_may_wait(const struct ptrc_stream_header *h, int error);
+/* Whether finishing the log of a dead controller, which failed with `error`, may succeed later:
+ * when the disk has room, in a process with other limits, or in another file. */
+PTRC_MUST_CHECK bool ptrc_keeper_may_wait(const struct ptrc_keeper_work *k, int error);
 
 #endif

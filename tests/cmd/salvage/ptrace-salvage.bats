@@ -204,6 +204,31 @@ crash_run() {
 	tail -n 1 <<<"$stdout" | jq -e '.complete and any(.events[]; .event == "traced.event" and .count == 3000)'
 }
 
+@test "a controller that is killed while the disk is full leaves the stream" {
+	needs_own_directory
+	mkdir disk
+	mkfifo in
+	export -f finds_keeper
+	own_mounts '
+		mount -t tmpfs -o size=256k tmpfs disk
+		ptrace-run -o disk/run.log --stream-full-policy=until-full --stream-min-size=1M --name="$1" -- \
+			"$2" -W -n 3000 <in >out 7>&- &
+		run=$!
+		exec 7>in
+		for ((i = 0; i < 3000; i++)); do ! grep -qx done out || break; sleep 0.02; done
+		head -c 256K /dev/zero >disk/filler 2>/dev/null || true
+		finds_keeper disk/run.log
+		kill -KILL $run
+		for ((i = 0; i < 3000; i++)); do kill -0 "$keeper" 2>/dev/null || break; sleep 0.02; done
+		rm disk/filler
+		exec 7>&-
+		ptrace-salvage --all
+		ptrace-stat --json disk/run.log || [ $? -eq 3 ]' "$me" "$traced"
+	[ "$status" -eq 0 ]
+	tail -n 1 <<<"$stdout" | jq -e '(.losses | .stream_events + .unwritten_events + .missing_events == 0) and
+		any(.events[]; .event == "traced.event" and .count == 3000) and any(.events[]; .event == "os.went_on")'
+}
+
 @test "the message about a log that cannot be written names it and another way" {
 	needs_own_directory
 	crash_run run.log --name="$me" -- "$traced" -W -n 100
