@@ -150,16 +150,6 @@ static void *hold(void *kind)
 	return NULL;
 }
 
-static void await_holder(int which, pthread_t *t)
-{
-	waits = false;
-	holder_tid = 0;
-	CHECK(!pthread_create(t, NULL, hold, (void *)(intptr_t)which));
-	while (!holder_tid)
-		pause_ms(1);
-	waits = true;
-}
-
 /* Prints the expected event of a wait for a lock: call, thread ID of the holder, address, error. */
 static void say_lock(const char *call, int holder, const void *lock)
 {
@@ -187,13 +177,14 @@ static void *wake(void *kind)
 	return NULL;
 }
 
-static pthread_t begin_waker(int which)
+/* Starts hold() or wake(), and returns when that has its lock, or is about to wake this thread. */
+static pthread_t begin(void *(*run)(void *), int which)
 {
 	pthread_t t;
 
 	waits = false;
 	holder_tid = 0;
-	CHECK(!pthread_create(&t, NULL, wake, (void *)(intptr_t)which));
+	CHECK(!pthread_create(&t, NULL, run, (void *)(intptr_t)which));
 	while (!holder_tid)
 		pause_ms(1);
 	waits = true;
@@ -212,7 +203,13 @@ static void end_thread(pthread_t t)
 	CHECK(!pthread_join(t, NULL));
 }
 
-static int locks(void)
+static void end_wait(pthread_t t, const char *call, int holder, const void *lock)
+{
+	say_lock(call, holder, lock);
+	end_thread(t);
+}
+
+static void locks(void)
 {
 	struct timespec later;
 	pthread_t t;
@@ -230,46 +227,38 @@ static int locks(void)
 		sem_post(&semaphore);
 		sem_wait(&semaphore);
 	}
-	await_holder(0, &t);
+	t = begin(hold, 0);
 	pthread_mutex_lock(&mutex);
 	pthread_mutex_unlock(&mutex);
-	say_lock("pthread_mutex_lock", holder_tid, &mutex);
-	end_thread(t);
-	await_holder(1, &t);
+	end_wait(t, "pthread_mutex_lock", holder_tid, &mutex);
+	t = begin(hold, 1);
 	pthread_rwlock_rdlock(&rwlock);
 	pthread_rwlock_unlock(&rwlock);
-	say_lock("pthread_rwlock_rdlock", holder_tid, &rwlock);
-	end_thread(t);
-	await_holder(2, &t);
+	end_wait(t, "pthread_rwlock_rdlock", holder_tid, &rwlock);
+	t = begin(hold, 2);
 	pthread_rwlock_wrlock(&rwlock);
 	pthread_rwlock_unlock(&rwlock);
-	say_lock("pthread_rwlock_wrlock", 0, &rwlock);
-	end_thread(t);
-	await_holder(3, &t);
+	end_wait(t, "pthread_rwlock_wrlock", 0, &rwlock);
+	t = begin(hold, 3);
 	mtx_lock(&c_mutex);
 	mtx_unlock(&c_mutex);
-	say_lock("mtx_lock", holder_tid, &c_mutex);
-	end_thread(t);
+	end_wait(t, "mtx_lock", holder_tid, &c_mutex);
 	pthread_mutex_lock(&mutex);
-	t = begin_waker(0);
+	t = begin(wake, 0);
 	pthread_cond_wait(&condition, &mutex);
 	pthread_mutex_unlock(&mutex);
-	say_lock("pthread_cond_wait", 0, &condition);
-	end_thread(t);
-	t = begin_waker(1);
+	end_wait(t, "pthread_cond_wait", 0, &condition);
+	t = begin(wake, 1);
 	sem_wait(&semaphore);
-	say_lock("sem_wait", 0, &semaphore);
-	end_thread(t);
-	t = begin_waker(2);
+	end_wait(t, "sem_wait", 0, &semaphore);
+	t = begin(wake, 2);
 	pthread_barrier_wait(&barrier);
-	say_lock("pthread_barrier_wait", 0, &barrier);
-	end_thread(t);
-	t = begin_waker(3);
+	end_wait(t, "pthread_barrier_wait", 0, &barrier);
+	t = begin(wake, 3);
 	while (!__atomic_load_n(&futex, __ATOMIC_SEQ_CST))
 		syscall(SYS_futex, &futex, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
-	say_lock("futex", 0, &futex);
-	end_thread(t);
-	t = begin_waker(4);
+	end_wait(t, "futex", 0, &futex);
+	t = begin(wake, 4);
 	pthread_join(t, NULL);
 	say_lock("pthread_join", holder_tid, (void *)t);
 	/* This thread waits for a lock that it holds itself. */
@@ -304,7 +293,6 @@ static int locks(void)
 		printf("pthread_mutex_timedlock %d 0x%" PRIxPTR " ETIMEDOUT\n", main_tid,
 		       (uintptr_t)&handed[i]);
 	}
-	return 0;
 }
 
 static void files(void)
@@ -450,7 +438,7 @@ static void handle(int signal)
 }
 
 /* Signal handlers that make calls that wait interrupt other calls that wait. */
-static int signals(void)
+static void signals(void)
 {
 	struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART};
 	struct itimerval tick = {{0, 200}, {0, 200}};
@@ -468,7 +456,6 @@ static int signals(void)
 			closefrom(fd + 1);
 	}
 	setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
-	return 0;
 }
 
 static int cancelled_pipe[2];
@@ -512,7 +499,7 @@ static void *take_free(void *unused)
 	return unused;
 }
 
-static int cancels(void)
+static void cancels(void)
 {
 	pthread_t t;
 	void *result;
@@ -535,7 +522,6 @@ static int cancels(void)
 	      result == PTHREAD_CANCELED);
 	/* The cancelled pthread_cond_wait() took the mutex again, and its cleanup handler gave it back. */
 	CHECK(!pthread_mutex_lock(&mutex) && !pthread_mutex_unlock(&mutex));
-	return 0;
 }
 
 static sigjmp_buf place;
@@ -563,7 +549,7 @@ static void *interrupt(void *first)
 }
 
 /* A signal handler leaves calls that wait, by siglongjmp(). */
-static int jumps(void)
+static void jumps(void)
 {
 	static int count;
 	pthread_t first = pthread_self(), t;
@@ -580,7 +566,6 @@ static int jumps(void)
 	}
 	CHECK(!pthread_join(t, NULL));
 	CHECK(write(pair[1], "x", 1) == 1 && read(pair[0], &byte, 1) == 1);
-	return 0;
 }
 
 static int read_some(const char *path)
@@ -635,7 +620,7 @@ static void pass_six_arguments(void)
 }
 
 /* Closes descriptors in all possible ways, and uses their numbers again for other files. */
-static int reuses(void)
+static void reuses(void)
 {
 	char byte;
 	FILE *f;
@@ -659,11 +644,10 @@ static int reuses(void)
 	CHECK(raw_call(SYS_openat, AT_FDCWD, (long)"/proc/self/maps", O_RDONLY) == first);
 	pause_ms(1);
 	CHECK(read(fd, &byte, 1) == 1);
-	return 0;
 }
 
 /* freopen() opens another file with the same descriptor. */
-static int reopens(void)
+static void reopens(void)
 {
 	static const char *const paths[] = {"/dev/zero", "/dev/full"};
 	FILE *f = fopen(paths[0], "re");
@@ -674,7 +658,6 @@ static int reopens(void)
 		say("read", paths[i % 2], 1, 1);
 		f = freopen(paths[(i + 1) % 2], "re", f);
 	}
-	return 0;
 }
 
 enum { RACERS = 4, RACES = 2000 };
@@ -699,7 +682,7 @@ static void *race(void *number)
 	return NULL;
 }
 
-static int races(void)
+static void races(void)
 {
 	pthread_t t[RACERS];
 
@@ -707,7 +690,6 @@ static int races(void)
 		CHECK(!pthread_create(&t[i], NULL, race, (void *)i));
 	for (int i = 0; i < RACERS; i++)
 		CHECK(!pthread_join(t[i], NULL));
-	return 0;
 }
 
 static void *return_at_once(void *argument)
@@ -761,7 +743,7 @@ static int loads(const char *library)
 	return 0;
 }
 
-static int others(void)
+static void others(void)
 {
 	struct timespec at;
 	sigset_t set;
@@ -788,7 +770,6 @@ static int others(void)
 	printf("%d\n", child);
 	CHECK(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 5);
 	CHECK(wait(NULL) == -1 && errno == ECHILD);
-	return 0;
 }
 
 /* Uses 20 ms of processor time. Then prints pid, thread ID, the processor time of the thread, and
@@ -886,37 +867,27 @@ static int spends(const char *self)
 
 int main(int argc, char **argv)
 {
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} kinds[] = {{"locks", locks},	   {"files", files},	 {"sockets", sockets},
+		     {"signals", signals}, {"cancels", cancels}, {"jumps", jumps},
+		     {"reuses", reuses},   {"reopens", reopens}, {"races", races},
+		     {"others", others}};
 	const char *what = argc > 1 ? argv[1] : "";
 
 	setvbuf(stdout, NULL, _IOFBF, 1 << 16);
-	if (!strcmp(what, "locks"))
-		return locks();
-	if (!strcmp(what, "files"))
-		return files(), 0;
-	if (!strcmp(what, "sockets"))
-		return sockets(), 0;
-	if (!strcmp(what, "signals"))
-		return signals();
-	if (!strcmp(what, "cancels"))
-		return cancels();
-	if (!strcmp(what, "jumps"))
-		return jumps();
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (!strcmp(what, kinds[i].name))
+			return kinds[i].run(), 0;
 	if (!strcmp(what, "family"))
 		return family(argv[0]);
 	if (!strcmp(what, "last"))
 		return read_some("/proc/self/stat") < 0;
-	if (!strcmp(what, "reuses"))
-		return reuses();
-	if (!strcmp(what, "reopens"))
-		return reopens();
-	if (!strcmp(what, "races"))
-		return races();
 	if (!strcmp(what, "restricts"))
 		return restricts(argc > 2);
 	if (!strcmp(what, "loads"))
 		return loads(argv[2]);
-	if (!strcmp(what, "others"))
-		return others();
 	if (!strcmp(what, "spends"))
 		return spends(argv[0]);
 	return 2;
