@@ -1053,10 +1053,9 @@ struct event_arg {
 	unsigned char data[];
 };
 
-static intptr_t do_event(const void *arg, size_t arg_bytes)
+TS_ROUTINE(do_event)
 {
 	const struct event_arg *event = arg;
-	(void)arg_bytes;
 	posix_trace_event(event->id, event->is_null ? NULL : event->data, event->len);
 	return 0;
 }
@@ -1079,10 +1078,9 @@ void ts_target_emit(struct ts_target *target, trace_event_id_t id, uint32_t numb
 	ts_target_event(target, id, &number, sizeof(number));
 }
 
-static intptr_t do_open(const void *arg, size_t arg_bytes)
+TS_ROUTINE(do_open)
 {
 	trace_event_id_t id = 0;
-	(void)arg_bytes;
 	int err = posix_trace_eventid_open(arg, &id);
 	return err ? -err : (intptr_t)id;
 }
@@ -1095,11 +1093,9 @@ trace_event_id_t ts_target_id(struct ts_target *target, const char *name)
 	return (trace_event_id_t)result;
 }
 
-static intptr_t do_fork(const void *arg, size_t arg_bytes)
+TS_ROUTINE(do_fork)
 {
 	int ends[2];
-	(void)arg;
-	(void)arg_bytes;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) < 0)
 		return -errno;
 	fcntl(ends[0], F_SETFD, FD_CLOEXEC);
@@ -1133,21 +1129,17 @@ struct ts_target ts_target_fork_child(struct ts_target *target)
 	return child;
 }
 
-static intptr_t do_exec(const void *arg, size_t arg_bytes)
+TS_ROUTINE(do_exec)
 {
 	char number[16];
-	(void)arg;
-	(void)arg_bytes;
 	snprintf(number, sizeof(number), "%d", serve_sock);
 	fcntl(serve_sock, F_SETFD, 0);
 	execl("/proc/self/exe", "target", "--helper", "ts_serve", number, (char *)NULL);
 	return errno;
 }
 
-static intptr_t do_nothing(const void *arg, size_t arg_bytes)
+TS_ROUTINE(do_nothing)
 {
-	(void)arg;
-	(void)arg_bytes;
 	return 0;
 }
 
