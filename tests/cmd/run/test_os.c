@@ -74,19 +74,31 @@ static void put(const void *bytes, size_t count)
 		fake->bytes[fake->page.data_head++ % RING] = ((const uint8_t *)bytes)[i];
 }
 
+/* A header, behind which so many bytes come. */
+static void put_head(uint32_t type, uint16_t misc, size_t bytes)
+{
+	struct perf_event_header h = {
+		.type = type, .misc = misc, .size = (uint16_t)(sizeof(h) + bytes)};
+
+	put(&h, sizeof(h));
+}
+
+static void put_ids(uint32_t pid, uint32_t tid, uint64_t ns, uint32_t processor)
+{
+	const uint32_t ids[2] = {pid, tid}, where[2] = {processor, 0};
+
+	put(ids, sizeof(ids));
+	put(&ns, sizeof(ns));
+	put(where, sizeof(where));
+}
+
 /* A record with this body, and the ids behind it. */
 static void put_record(uint32_t type, uint16_t misc, const void *body, size_t bytes, uint32_t pid,
 		       uint32_t tid, uint64_t ns, uint32_t processor)
 {
-	struct perf_event_header h = {
-		.type = type, .misc = misc, .size = (uint16_t)(sizeof(h) + bytes + 24)};
-	const uint32_t ids[2] = {pid, tid}, where[2] = {processor, 0};
-
-	put(&h, sizeof(h));
+	put_head(type, misc, bytes + 24);
 	put(body, bytes);
-	put(ids, sizeof(ids));
-	put(&ns, sizeof(ns));
-	put(where, sizeof(where));
+	put_ids(pid, tid, ns, processor);
 }
 
 static void put_comm(const char *name, bool is_exec, uint64_t ns)
@@ -164,14 +176,8 @@ TEST(records_say_what_they_mean, "")
 /* A sample says whose it is at its begin, and not behind the body. */
 static void put_sample(const uint64_t *numbers, uint64_t told, size_t count, uint64_t ns)
 {
-	struct perf_event_header h = {.type = PERF_RECORD_SAMPLE,
-				      .size = (uint16_t)(sizeof(h) + 32 + 8 * count)};
-	const uint32_t ids[2] = {7, 8}, where[2] = {3, 0};
-
-	put(&h, sizeof(h));
-	put(ids, sizeof(ids));
-	put(&ns, sizeof(ns));
-	put(where, sizeof(where));
+	put_head(PERF_RECORD_SAMPLE, 0, 32 + 8 * count);
+	put_ids(7, 8, ns, 3);
 	put(&told, sizeof(told));
 	put(numbers, 8 * count);
 }
@@ -202,20 +208,16 @@ TEST(samples_have_the_addresses_of_user_space, "")
 	end_ring();
 }
 
-/* A sample with two registers and `bytes` bytes of stack, of which the kernel has copied `copied`. */
-static void put_copy(uint64_t abi, uint64_t bytes, uint64_t copied, uint16_t size, uint64_t ns)
+/* A sample with two registers and `bytes` bytes of stack, of which the kernel has copied `copied`. If size is not 0,
+ * the header says so many bytes. */
+static void put_copy(uint64_t abi, uint64_t bytes, uint64_t copied, size_t size, uint64_t ns)
 {
-	const uint32_t ids[2] = {7, 8}, where[2] = {3, 0};
 	const uint64_t registers[2] = {0x11, 0x22};
 	uint8_t stack[64];
-	struct perf_event_header h = {.type = PERF_RECORD_SAMPLE,
-				      .size = size ? size : (uint16_t)(sizeof(h) + 64 + bytes)};
 
 	memset(stack, 0xab, sizeof(stack));
-	put(&h, sizeof(h));
-	put(ids, sizeof(ids));
-	put(&ns, sizeof(ns));
-	put(where, sizeof(where));
+	put_head(PERF_RECORD_SAMPLE, 0, size ? size : 64 + (size_t)bytes);
+	put_ids(7, 8, ns, 3);
 	put(&abi, sizeof(abi));
 	put(registers, sizeof(registers));
 	put(&bytes, sizeof(bytes));
@@ -232,8 +234,8 @@ TEST(samples_have_copies_of_registers_and_stack, "")
 	put_copy(PERF_SAMPLE_REGS_ABI_32, 32, 32, 0, 6);
 	/* More than there was room for, than the record has, and the end of the record within the copy. */
 	put_copy(PERF_SAMPLE_REGS_ABI_64, 32, 33, 0, 7);
-	put_copy(PERF_SAMPLE_REGS_ABI_64, UINT64_MAX - 7, 8, 8 + 64 + 64, 8);
-	put_copy(PERF_SAMPLE_REGS_ABI_64, 64, 8, 8 + 64, 9);
+	put_copy(PERF_SAMPLE_REGS_ABI_64, UINT64_MAX - 7, 8, 64 + 64, 8);
+	put_copy(PERF_SAMPLE_REGS_ABI_64, 64, 8, 64, 9);
 	read_ring(INT64_MAX);
 	CHECK_EQ(found_count, 3);
 	CHECK(found[0].ns == 5 && found[0].stack.copy->stack_bytes == 24 && !found[0].stack.count);
@@ -243,6 +245,12 @@ TEST(samples_have_copies_of_registers_and_stack, "")
 	CHECK(found[1].ns == 6 && !found[1].stack.copy->stack_bytes);
 	CHECK(found[2].ns == 7 && !found[2].stack.copy->stack_bytes);
 	end_ring();
+}
+
+static void put_event(const void *body, size_t bytes)
+{
+	put_head(PERF_RECORD_SAMPLE, 0, bytes);
+	put(body, bytes);
 }
 
 /* The identifier of the event is at the begin of a sample, and at the end of other records. */
@@ -255,9 +263,6 @@ TEST(samples_of_several_events_have_identifiers, "")
 	/* After the size of 32 bits, everything else is at half of the places. */
 	uint32_t begin[8 + 1 + 16 + 1] = {4, 0, 7, 8, 22, 0, 3, 0, 68},
 				    end[16] = {5, 0, 7, 8, 23, 0, 3, 0, 28};
-	struct perf_event_header h = {.type = PERF_RECORD_SAMPLE};
-	struct perf_event_header fork = {.type = PERF_RECORD_FORK,
-					 .size = (uint16_t)(sizeof(h) + sizeof(task) + 32)};
 
 	begin[11] = 257;
 	begin[13] = 11;
@@ -270,29 +275,18 @@ TEST(samples_of_several_events_have_identifiers, "")
 	ptrc_perf_records_identify(records, 3, PTRC_PERF_EVENT_MAJOR_FAULT);
 	ptrc_perf_records_identify(records, 4, PTRC_PERF_EVENT_CALL);
 	ptrc_perf_records_identify(records, 5, PTRC_PERF_EVENT_CALL);
-	put(&fork, sizeof(fork));
+	put_head(PERF_RECORD_FORK, 0, sizeof(task) + 32);
 	put(task, sizeof(task));
 	put((const uint64_t[]){ids, 10, where, 1}, 32);
-	h.size = sizeof(h) + sizeof(stack);
-	put(&h, sizeof(h));
-	put(stack, sizeof(stack));
-	h.size = sizeof(h) + sizeof(fault);
-	put(&h, sizeof(h));
-	put(fault, sizeof(fault));
-	h.size = sizeof(h) + sizeof(begin);
-	put(&h, sizeof(h));
-	put(begin, sizeof(begin));
-	h.size = sizeof(h) + sizeof(end);
-	put(&h, sizeof(h));
-	put(end, sizeof(end));
+	put_event(stack, sizeof(stack));
+	put_event(fault, sizeof(fault));
+	put_event(begin, sizeof(begin));
+	put_event(end, sizeof(end));
 	/* Of an event that is not known, and too short ones. */
-	put(&(struct perf_event_header){.type = PERF_RECORD_SAMPLE, .size = 16}, 8);
-	put(&(uint64_t){99}, 8);
-	put(&(struct perf_event_header){.type = PERF_RECORD_SAMPLE, .size = 24}, 8);
-	put((const uint64_t[]){3, 0x400}, 16);
-	put(&(struct perf_event_header){.type = PERF_RECORD_SAMPLE, .size = 24}, 8);
-	put((const uint64_t[]){4, ids}, 16);
-	put(&(struct perf_event_header){.type = PERF_RECORD_SAMPLE, .size = 8}, 8);
+	put_event((const uint64_t[]){99}, 8);
+	put_event((const uint64_t[]){3, 0x400}, 16);
+	put_event((const uint64_t[]){4, ids}, 16);
+	put_event(NULL, 0);
 	read_ring(INT64_MAX);
 	CHECK_EQ(found_count, 5);
 	CHECK(found[0].kind == PTRC_PERF_FORK && found[0].child.tid == 21);
