@@ -101,13 +101,16 @@ silently() {
 }
 
 # reports STATUS MESSAGE COMMAND...: the same, and it has one message of one line, which begins with its name;
-# what follows that is of the pattern MESSAGE
+# what follows that is of the pattern MESSAGE. The name is that of ours that a command such as env executes.
 reports() {
-	local message
+	local message name
+	for name in "${@:3}" "$3"; do
+		[[ ${name##*/} != ptrace-* ]] || break
+	done
 	exits "$1" "${@:3}" || return
 	IFS= read -rd '' message <stderr.txt || true
 	# shellcheck disable=SC2053 # a pattern
-	[[ $message == "$3: "$2$'\n' && ${message%$'\n'} != *$'\n'* ]] || { echo "${*:3}: $stderr"; return 1; }
+	[[ $message == "${name##*/}: "$2$'\n' && ${message%$'\n'} != *$'\n'* ]] || { echo "${*:3}: $stderr"; return 1; }
 }
 
 # refuses STATUS MESSAGE COMMAND...: the same, and it prints nothing on standard output

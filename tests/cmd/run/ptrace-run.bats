@@ -35,9 +35,7 @@ load ../../support/helpers
 
 @test "the exit status is COMMAND's, 128+N for a signal" {
 	for n in 0 1 2 3 77 124; do
-		run_split ptrace-run -o run.log -- "$traced" -x "$n"
-		[ "$status" -eq "$n" ]
-		[ -z "$stderr" ]
+		silently "$n" ptrace-run -o run.log -- "$traced" -x "$n"
 	done
 	exits 137 ptrace-run -o run.log -- "$traced" -k 9
 	[ "$(events run.log traced.event)" -eq 1 ]
@@ -63,9 +61,7 @@ load ../../support/helpers
 
 @test "a configuration that cannot be shown has the status of its own failures" {
 	[ -w /dev/full ] || skip "no /dev/full"
-	status=0
-	ptrace-run --dump-config >/dev/full 2>stderr.txt || status=$?
-	[ "$status" -eq 125 ]
+	exits 125 sh -c 'ptrace-run --dump-config >/dev/full'
 }
 
 @test "a misspelt COMMAND costs no older log" {
@@ -86,11 +82,8 @@ load ../../support/helpers
 	for option in --stream-min-size=1T --stream-min-size=-1 --stream-min-size=1Kx \
 		--max-data-size= --log-full-policy=flush --stream-full-policy=append \
 		--inheritance=yes; do
-		exits 125 ptrace-run "$option" -- touch ran
-		[ ! -e ran ]
+		does_not_run "*${option%%=*}*" "$option"
 		[ ! -e ptrace.log ]
-		assert_one_message ptrace-run
-		[[ $stderr == *"${option%%=*}"* ]]
 	done
 }
 
@@ -162,40 +155,32 @@ load ../../support/helpers
 	exec {unread}> >(:)
 	# The shell may have forgotten it once it has ended.
 	wait $! || true
-	status=0
-	ptrace-run -o /dev/stdout -- touch ran >&"$unread" 2>stderr.txt || status=$?
+	exits 125 bash -c "exec ptrace-run -o /dev/stdout -- touch ran >&$unread"
 	exec {unread}>&-
-	stderr=$(<stderr.txt)
 	[ ! -e ran ]
-	[ "$status" -eq 125 ]
 	[ "$stderr" = "ptrace-run: /dev/stdout: Broken pipe" ]
 	{ ptrace-run -o /dev/stdout -- "$traced" -n 100000 2>stderr.txt || echo $? >status; } | head -c 1 >start
 	[ "$(<status)" -eq 3 ]
 	# The program's, the start, the stop, and two for each flush that came in between.
 	[[ $(tail -n 1 stderr.txt) == "ptrace-run: /dev/stdout: at least 10000"[2-9]" events lost, as writing the log failed: Broken pipe" ]]
 	# It is closed: what takes its place is no file.
-	exits 125 bash -c 'exec ptrace-run -o /dev/stdout -- touch ran >&-'
-	[ ! -e ran ]
-	[ "$stderr" = "ptrace-run: /dev/stdout: Bad file descriptor" ]
-	exits 125 bash -c 'exec ptrace-run -o run.log --json=/dev/stdout -- touch ran >&-'
-	[ ! -e ran ]
-	[ "$stderr" = "ptrace-run: /dev/stdout: Bad file descriptor" ]
+	for options in '-o /dev/stdout' '-o run.log --json=/dev/stdout'; do
+		exits 125 bash -c "exec ptrace-run $options -- touch ran >&-"
+		[ ! -e ran ]
+		[ "$stderr" = "ptrace-run: /dev/stdout: Bad file descriptor" ]
+	done
 	# Standard output is a file: the same rule.
 	echo precious >text
-	status=0
-	ptrace-run -o /dev/stdout -- touch ran >>text 2>stderr.txt || status=$?
-	[ "$status" -eq 125 ]
+	exits 125 sh -c 'ptrace-run -o /dev/stdout -- touch ran >>text'
 	[ ! -e ran ]
 	[ "$(cat text)" = precious ]
-	[ "$EUID" -ne 0 ] || exec_as_user='setpriv --reuid=65534 --clear-groups'
+	local as_user=()
+	[ "$EUID" -ne 0 ] || as_user=(setpriv --reuid=65534 --clear-groups)
 	echo precious >secret
 	chmod 222 secret
 	chmod 777 .
-	[ "$EUID" -ne 0 ] || setpriv --reuid=65534 --clear-groups test -x "$PTRACE_BIN/ptrace-run" ||
-		skip "no other user can run the commands"
-	# shellcheck disable=SC2086 # words
-	exits 125 $exec_as_user "$PTRACE_BIN/ptrace-run" -o secret -- touch ran
-	[[ $stderr == "ptrace-run: secret: exists and cannot be read"*"--force"* ]]
+	"${as_user[@]}" test -x "$PTRACE_BIN/ptrace-run" || skip "no other user can run the commands"
+	reports 125 'secret: exists and cannot be read*--force*' "${as_user[@]}" "$PTRACE_BIN/ptrace-run" -o secret -- touch ran
 	chmod 600 secret
 	[ "$(cat secret)" = precious ]
 }
@@ -425,13 +410,14 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 	ptrace-stat run.log
 }
 
+closed() { ptrace-stat --allow-loss --format=json "$1" | jq -e '.losses.unclosed | not'; }
+
 @test "if it is killed itself the log has everything until then, and says that COMMAND went on" {
 	listens runner done ptrace-run -o run.log -- "$traced" -n 5000 -W
 	child=$(children_of "$runner")
 	pids="$pids $child"
 	kill -KILL "$runner"
 	wait "$runner" || true
-	closed() { ptrace-stat --allow-loss --format=json "$1" | jq -e '.losses.unclosed | not'; }
 	wait_until closed run.log
 	counts run.log traced.event=5000 os.went_on=1
 	ptrace-dump --allow-loss run.log | jq -se 'map(select(.event == "os.went_on" or .event == "traced.event")) |
@@ -456,8 +442,7 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 	read -rt 0.02 -u "$idle" || true
 	go done
 	kill -KILL "$command"
-	closed() { ptrace-stat --allow-loss --format=json run.log | jq -e '.losses.unclosed | not'; }
-	wait_until closed
+	wait_until closed run.log
 	counts run.log traced.event=100 || counts run.log os.went_on=1
 }
 
@@ -466,7 +451,6 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 	command=$(<pid)
 	kill -KILL "$runner"
 	wait "$runner" || true
-	closed() { ptrace-stat --allow-loss --format=json "$1" | jq -e '.losses.unclosed | not'; }
 	wait_until closed run.log
 	[ "$(ptrace-dump --allow-loss --event=os.went_on run.log | jq -c '[.pid, .data.processes]')" = "[$command,2]" ]
 	# shellcheck disable=SC2046 # the children are words
@@ -489,19 +473,25 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 	exits 3 ptrace-dump run.log
 }
 
+# tells LINES JQ...: standard error has so many lines, and the last one is a result of which this is true
+tells() {
+	[ "$(wc -l <stderr.txt)" -eq "$1" ] || { cat stderr.txt; return 1; }
+	tail -n 1 stderr.txt >result.json
+	valid run <result.json
+	jq -e "${@:2}" result.json
+}
+
 @test "--json tells what came of it in the last line of standard error" {
 	exits 4 ptrace-run --json -o run.log -- "$traced" -n 10 -x 4
 	[ -z "$stdout" ]
-	[ "$(wc -l <stderr.txt)" -eq 1 ]
-	jq -e --arg c "$traced" '.version == 1 and .log == "run.log" and .command == $c and
+	tells 1 --arg c "$traced" '.version == 1 and .log == "run.log" and .command == $c and
 		.exit_status == 4 and (has("signal") | not) and .events >= 12 and .complete and
-		.losses.stream_events == 0' <stderr.txt
+		.losses.stream_events == 0'
 	[ "$(jq .events <stderr.txt)" -eq "$(events run.log)" ]
 	exits 137 ptrace-run --json -o run.log --stream-min-size=4K --stream-full-policy=loop -- \
 		"$traced" -n 100000 -k 9
-	[ "$(wc -l <stderr.txt)" -eq 2 ]
 	lost=$(grep -oE '[0-9]+ events lost' stderr.txt | cut -d' ' -f1)
-	tail -n 1 stderr.txt | jq -e --argjson lost "$lost" '.signal == 9 and
+	tells 2 --argjson lost "$lost" '.signal == 9 and
 		(has("exit_status") | not) and (.complete | not) and
 		.losses.stream_events == $lost'
 	run_split ptrace-run --json -o >(cat >/dev/null) -- "$traced"
@@ -602,13 +592,10 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 		--exclude=$'odd\xff' -- "$traced"
 	[ "$(sed -n 1p stderr.txt)" = \
 		"ptrace-run: no event has a name that matches --exclude=*.nosie" ]
-	[ "$(wc -l <stderr.txt)" -eq 3 ]
-	tail -n 1 stderr.txt | valid run
-	tail -n 1 stderr.txt | jq -e '.complete and (.unmatched | length == 2) and
+	tells 3 '.complete and (.unmatched | length == 2) and
 		.unmatched[0] == {"how": "exclude", "glob": "*.nosie"} and .unmatched[1].glob_hex'
 	run_split ptrace-run --json -o run.log --only='traced.*' -- "$traced"
-	[ "$(wc -l <stderr.txt)" -eq 1 ]
-	jq -e 'has("unmatched") | not' stderr.txt
+	tells 1 'has("unmatched") | not'
 }
 
 @test "too many patterns are refused before anything is done" {
@@ -627,9 +614,7 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 # untraced COMMAND...: the only traced process could not be traced; prints the cause
 untraced() {
 	exits 3 ptrace-run --json -o run.log -- "$@"
-	[ "$(wc -l <stderr.txt)" -eq 2 ]
-	tail -n 1 stderr.txt | valid run
-	tail -n 1 stderr.txt | jq -e '.losses.untraced_processes == 1 and (.complete | not)' >&2
+	tells 2 '.losses.untraced_processes == 1 and (.complete | not)' >&2
 	ptrace-stat --json run.log >stat.json || [ $? -eq 3 ]
 	valid stat <stat.json
 	jq -e '.losses.untraced_processes == 1' stat.json >&2
@@ -666,7 +651,7 @@ untraced() {
 @test "children of a process that has changed its user are traced" {
 	[ "$EUID" -eq 0 ] || skip "root only"
 	exits 0 ptrace-run --json -o run.log -- "$traced" -u 54321 -c 3 -n 5
-	tail -n 1 stderr.txt | jq -e '.complete and .losses.untraced_processes == 0'
+	tells 1 '.complete and .losses.untraced_processes == 0'
 	[ "$(ptrace-dump --json --event=traced.event run.log | jq .pid | sort | uniq -c | awk '{ print $1 }' | xargs)" = "5 5 5 5" ]
 	rm -rf /dev/shm/posixtrace-54321
 }
@@ -692,11 +677,7 @@ untraced() {
 }
 
 @test "a limit on file size ends the log, not the command" {
-	status=0
-	(ulimit -S -f 200 && ptrace-run -o run.log -- "$traced" -n 200000 -x 4) 2>stderr.txt ||
-		status=$?
-	stderr=$(cat stderr.txt)
-	[ "$status" -eq 4 ]
+	exits 4 bash -c 'ulimit -S -f 200 && ptrace-run -o run.log -- "$0" -n 200000 -x 4' "$traced"
 	[[ $stderr == *"ptrace-run: run.log: "*" events lost, as writing the log failed: File too large (see ulimit -f)"* ]]
 	exits 3 ptrace-dump run.log
 }
@@ -745,12 +726,10 @@ untraced() {
 	needs_os
 	# Until the child has executed sleep, its name is sh.
 	local program='sleep 3 & until grep -qx sleep /proc/$!/comm; do :; done'
-	run_split ptrace-run -o run.log -- sh -c "$program"
-	[ "$status" -eq 0 ]
-	[[ $stderr == "ptrace-run: sh: no event was recorded but of processes: no program had opened an event type when COMMAND ended, and 1 process that it started goes on untraced: sleep ("*"); have COMMAND wait for it" ]]
-	run_split ptrace-run --os=process -o run.log -- sh -c "$program"
-	[ "$status" -eq 0 ]
-	[[ $stderr == "ptrace-run: run.log: 1 process that COMMAND started and that is not traced went on: sleep ("*"); --until=all records to the end" ]]
+	reports 0 "sh: no event was recorded but of processes: no program had opened an event type when COMMAND ended, and 1 process that it started goes on untraced: sleep (*); have COMMAND wait for it" \
+		ptrace-run -o run.log -- sh -c "$program"
+	reports 0 "run.log: 1 process that COMMAND started and that is not traced went on: sleep (*); --until=all records to the end" \
+		ptrace-run --os=process -o run.log -- sh -c "$program"
 	silently 0 ptrace-run --os=process --until=all -o run.log -- sh -c '(sleep 0.3; : >slept) & exit 0'
 	[ -e slept ]
 }
@@ -858,8 +837,8 @@ has_no_keeper() { ! has_keeper; }
 	[ ! -e ran ]
 	# What can never be is refused at once.
 	for policy in loop until-full; do
-		exits 125 timeout "$patience" ptrace-run -o fifo --log-full-policy="$policy" -- touch ran
-		[ "$stderr" = "ptrace-run: fifo: is not a regular file, which needs the log-full-policy append" ]
+		reports 125 'fifo: is not a regular file, which needs the log-full-policy append' \
+			timeout "$patience" ptrace-run -o fifo --log-full-policy="$policy" -- touch ran
 	done
 	[ ! -e ran ]
 }
@@ -876,9 +855,7 @@ has_no_keeper() { ! has_keeper; }
 gone() {
 	exits 3 ptrace-run --json -o run.log -- sh -c '"$0" -n 10; "$@"; "$0" -n 10' \
 		"$traced" "$@"
-	[ "$(wc -l <stderr.txt)" -eq 2 ]
-	tail -n 1 stderr.txt | valid run
-	tail -n 1 stderr.txt | jq -e '.losses.log_gone and (.complete or has("events") | not)'
+	tells 2 '.losses.log_gone and (.complete or has("events") | not)'
 	grep -q '^ptrace-run: run[.]log: the log is not there any more' stderr.txt
 }
 
@@ -944,9 +921,7 @@ gone() {
 	[ -e looked ]
 	[ ! -e open ]
 	# What is said about the failure is no word for COMMAND to go on.
-	status=0
-	ptrace-run -o run.log --stream-min-size=1000000G -- touch ran >&- 2>&- || status=$?
-	[ "$status" -eq 125 ]
+	exits 125 bash -c 'exec ptrace-run -o run.log --stream-min-size=1000000G -- touch ran >&- 2>&-'
 	[ ! -e ran ]
 }
 
@@ -961,12 +936,10 @@ on_small_disk() {
 	exits 3 on_small_disk ptrace-run --json -o full/run.log -- "$traced" -n 100000
 	# A slow run says this before it ends.
 	sed -i '/writing the log fails/d' stderr.txt
-	[ "$(wc -l <stderr.txt)" -eq 2 ]
-	tail -n 1 stderr.txt | valid run
 	# Those of the program, start and stop.
-	tail -n 1 stderr.txt | jq -e '(.complete | not) and .losses.write_error == 28 and
+	tells 2 '(.complete | not) and .losses.write_error == 28 and
 		.events > 0 and .events + .losses.unwritten_events == 100002'
-	lost=$(tail -n 1 stderr.txt | jq .losses.unwritten_events)
+	lost=$(jq .losses.unwritten_events result.json)
 	[ "$(head -n 1 stderr.txt)" = "ptrace-run: full/run.log: $lost events lost, as writing the log failed: No space left on device" ]
 	exits 0 on_small_disk ptrace-run --allow-loss -o full/run.log -- "$traced" -n 100000
 	[ "$(grep -c 'events lost, as writing the log failed' stderr.txt)" -eq 1 ]
@@ -1001,8 +974,8 @@ on_small_disk() {
 
 @test "a full disk: at the end of COMMAND --no-loss waits no longer" {
 	on_small_disk true || skip "no mount namespaces"
-	exits 3 on_small_disk ptrace-run --no-loss -o full/run.log -- "$traced" -n 100000
-	[[ $stderr == "ptrace-run: full/run.log: "*" events lost, as writing the log failed: No space left on device" ]]
+	reports 3 "full/run.log: * events lost, as writing the log failed: No space left on device" \
+		on_small_disk ptrace-run --no-loss -o full/run.log -- "$traced" -n 100000
 }
 
 @test "a full disk that has room again is named as the reason why events were lost" {
@@ -1105,8 +1078,8 @@ posix_trace_unnamed_userevent, unless the trace leaves that out (--only, --exclu
 @test "a log that does not come to its disk is told, unless nobody cares" {
 	local failing=$PTRC_BUILD/tests/support/failing_sync
 	"$failing" true || skip "no filters of system calls"
-	exits 3 "$failing" ptrace-run -o run.log --json=run.json -- "$traced" -n 10
-	[ "$stderr" = "ptrace-run: run.log: writing the log failed: Input/output error" ]
+	reports 3 "run.log: writing the log failed: Input/output error" \
+		"$failing" ptrace-run -o run.log --json=run.json -- "$traced" -n 10
 	jq -e '(.complete | not) and .losses.write_error == 5 and .events >= 10' run.json
 	reports 3 "*run.log: writing the log failed: Input/output error*" ptrace-dump -e traced.event run.log
 	[ "$(wc -l <<<"$stdout")" -eq 10 ]
@@ -1118,8 +1091,8 @@ posix_trace_unnamed_userevent, unless the trace leaves that out (--only, --exclu
 @test "who writes the log dies again and again: nothing is called lost, and ptrace-salvage has it" {
 	local failing=$PTRC_BUILD/tests/support/failing_sync
 	"$failing" true || skip "no filters of system calls"
-	exits 3 "$failing" -k ptrace-run -o run.log --json=run.json -- "$traced" -n 10
-	[ "$stderr" = "ptrace-run: run.log: the log is not finished, as the process that writes it, ptrace-keeper, dies again and again; 'ptrace-salvage' finishes it" ]
+	reports 3 "run.log: the log is not finished, as the process that writes it, ptrace-keeper, dies again and again; 'ptrace-salvage' finishes it" \
+		"$failing" -k ptrace-run -o run.log --json=run.json -- "$traced" -n 10
 	jq -e '(.complete | not) and .losses.write_error == 10 and .losses.unwritten_events == 0' run.json
 	ptrace-salvage --all
 	exits 0 ptrace-dump -e traced.event run.log
@@ -1147,8 +1120,8 @@ posix_trace_unnamed_userevent, unless the trace leaves that out (--only, --exclu
 	# The second before the Epoch, the first second of 2262, times that 64 bits of nanoseconds do not
 	# hold.
 	for now in -1 9214646400 9223372037 99999999999; do
-		exits 125 env NOW="$now" LD_PRELOAD="$PWD/clock.so" ptrace-run -o run.log -- touch ran
-		[ "$stderr" = "ptrace-run: CLOCK_REALTIME: shows a time before 1970 or after 2261, which no trace can hold: set the clock" ]
+		reports 125 "CLOCK_REALTIME: shows a time before 1970 or after 2261, which no trace can hold: set the clock" \
+			env NOW="$now" LD_PRELOAD="$PWD/clock.so" ptrace-run -o run.log -- touch ran
 		[ ! -e ran ]
 		[ ! -e run.log ]
 	done
@@ -1221,9 +1194,8 @@ posix_trace_unnamed_userevent, unless the trace leaves that out (--only, --exclu
 
 # The keeper is stopped, so COMMAND stands still until it goes on.
 @test "data that is cut is counted and reported once, with the size that was needed" {
-	exits 0 ptrace-run -o run.log --max-data-size=40 --json=run.json -- sh -c '"$0" -n 20 -s 60; "$0" -s 50' \
-		"$traced"
-	[ "$stderr" = "ptrace-run: run.log: the data of 21 events was cut, as the largest has 60 bytes; see --max-data-size" ]
+	reports 0 "run.log: the data of 21 events was cut, as the largest has 60 bytes; see --max-data-size" \
+		ptrace-run -o run.log --max-data-size=40 --json=run.json -- sh -c '"$0" -n 20 -s 60; "$0" -s 50' "$traced"
 	jq -e '.truncated_events == 21 and .data_needed == 60 and .complete' run.json
 	ptrace-dump --to-log=copy.log run.log
 	for log in run.log copy.log; do
@@ -1261,13 +1233,18 @@ posix_trace_unnamed_userevent, unless the trace leaves that out (--only, --exclu
 	ends 143 "$runner"
 }
 
+# open_input: a FIFO, in, to which `go` writes
+open_input() {
+	rm -f in
+	mkfifo in
+	exec 7<>in
+}
+
 # A shell that starts the traced program in the background, and ends when that is ready.
 background='"$0" -n 3 -w <in >out & until grep -qsx ready out; do sleep 0.02; done'
 
 @test "processes that go on after COMMAND are named, and the log is not complete" {
-	rm -f in
-	mkfifo in
-	exec 7<>in
+	open_input
 	reports 3 "run.log: 1 process went on after COMMAND and is no longer traced: traced (*); --until=all records to the end of it" \
 		ptrace-run -o run.log --json=result -- bash -c "$background" "$traced"
 	went_on=$(sed 's/.*traced (\([0-9]*\)).*/\1/' stderr.txt)
@@ -1277,7 +1254,8 @@ background='"$0" -n 3 -w <in >out & until grep -qsx ready out; do sleep 0.02; do
 	grep -q '^complete  *no$' stdout.txt
 	go
 	wait_until is_ended "$went_on"
-	# Whatever is recorded, the log says so.
+	# Whatever is recorded, the log says so. The file says "ready" for the first program.
+	rm out
 	exits 3 ptrace-run -o run.log --only=traced.event -- bash -c "$background" "$traced"
 	[ "$(ptrace-dump --count --format=text --allow-loss --event='os.*' run.log)" -eq 1 ]
 	go
@@ -1325,9 +1303,8 @@ needs_ptrace() {
 
 # hops LOOK OPTION...: runs that
 hops() {
-	rm -f in pid left
-	mkfifo in
-	exec 7<>in
+	rm -f pid left
+	open_input
 	"$PTRC_BUILD/tests/support/meanwhile" "$1" pid in ptrace-run -o run.log "${@:2}" -- bash -c "$hops"
 }
 
@@ -1368,9 +1345,7 @@ hops() {
 # Each process of the shell has the library that --waits preloads, until it executes a program without it.
 @test "a process that a traced one has forked goes on, also without the library, as its children are traced" {
 	late='LD_PRELOAD= sh -c "read -r _ <in; ptrace-event late" & :'
-	rm -f in
-	mkfifo in
-	exec 7<>in
+	open_input
 	reports 3 "run.log: 1 process went on after COMMAND and is no longer traced: sh (*); *" \
 		ptrace-run --waits=lock -o run.log -- sh -c "$late"
 	go
@@ -1390,9 +1365,7 @@ hops() {
 }
 
 @test "--until=all records to the end of all processes that are traced" {
-	rm -f in
-	mkfifo in
-	exec 7<>in
+	open_input
 	begins runner ptrace-run -o run.log --json=result --until=all -- bash -c "$background; touch ended" "$traced"
 	wait_until [ -e ended ]
 	go
@@ -1413,9 +1386,7 @@ hops() {
 }
 
 @test "--until=all: after COMMAND the session says that it has ended, and its end that processes went on" {
-	rm -f in
-	mkfifo in
-	exec 7<>in
+	open_input
 	begins runner ptrace-run -o run.log --name="$me" --json=result --until=all -- bash -c "echo \$\$ >pid; $background; touch ended" "$traced" 2>err
 	wait_until [ -e ended ]
 	target=$(<pid)
