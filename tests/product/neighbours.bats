@@ -89,9 +89,8 @@ works() {
 
 @test "a process that could not be traced is told where the name is taken, too" {
 	as "$one" mkdir -m 777 /dev/shm/posixtrace-"$two"
-	exits 3 as "$two" ptrace-run -o run.log -- bash -c \
+	reports 3 "run.log: 1 process could not be traced: too few descriptors" as "$two" ptrace-run -o run.log -- bash -c \
 		'exec 3<&- 4<&- 5<&-; ulimit -n 4; exec "$0" -n 5' "$traced"
-	[ "$stderr" = "ptrace-run: run.log: 1 process could not be traced: too few descriptors" ]
 	[ -z "$(ls -A /dev/shm/posixtrace-"$two")" ]
 }
 
@@ -99,8 +98,7 @@ works() {
 	as "$one" mkdir -m 777 /dev/shm/posixtrace-"$two" /dev/shm/posixtrace-"$two".00000000
 	python3 -c 'import socket, sys
 socket.socket(socket.AF_UNIX).bind(sys.argv[1])' /dev/shm/posixtrace-"$two".00000000/c."$me".x
-	as "$two" "$BASH" -c "ptrace-create --pid=\$\$ --name=$me.a; sleep 1000" 3>&- &
-	pids="$pids $!"
+	begins target as "$two" "$BASH" -c "ptrace-create --pid=\$\$ --name=$me.a; sleep 1000"
 	wait_until as "$two" ptrace-stat "$me.a"
 	[ "$(as "$two" ptrace-start --complete '' | tail -n +2)" = "$me.a	session" ]
 	as "$two" ptrace-shutdown "$me.a"
@@ -187,8 +185,8 @@ container() {
 @test "a container with the same /dev/shm and pids of its own is refused by name" {
 	as "$two" unshare -rmpf --mount-proc true || skip "no user namespaces"
 	container -rmpf --mount-proc
-	exits 1 as "$two" ptrace-create --pid="$pid" -o two.log
-	[ "$stderr" = "ptrace-create: $pid: is in another pid namespace, so it cannot be traced from here; run the commands where it is (nsenter, docker exec)" ]
+	reports 1 "$pid: is in another pid namespace, so it cannot be traced from here; run the commands where it is (nsenter, docker exec)" \
+		as "$two" ptrace-create --pid="$pid" -o two.log
 	go
 	wait_until is_ended "$pid"
 	# Inside and outside, runs at the same time do not disturb each other.
@@ -204,10 +202,8 @@ container() {
 	as "$two" unshare -rmpf --mount-proc true || skip "no user namespaces"
 	mkfifo -m 666 in
 	# The shell does not have the library, and says when it is there.
-	as "$two" unshare -rmpf --mount-proc "$(command -v ptrace-run)" -o in.log -- \
-		sh -c 'echo ready >out; read -r line <in; exec "$0" -n 10' "$traced" 3>&- &
-	run=$!
-	pids="$pids $run"
+	begins run as "$two" unshare -rmpf --mount-proc "$(command -v ptrace-run)" -o in.log -- \
+		sh -c 'echo ready >out; read -r line <in; exec "$0" -n 10' "$traced"
 	wait_until says ready
 	as "$two" ptrace-run -o out.log -- "$traced" -n 10
 	echo >in
@@ -274,8 +270,7 @@ too_many="there are as many processes as 'ulimit -u' or the control group (pids.
 	done
 	[ "$(<shutdown.txt)" = "ptrace-shutdown: $me.a: the log is not finished, as the process that writes it has ended and no other can be started: $too_many; 'ptrace-salvage' finishes it" ]
 	# Nor can the rest be salvaged under the limit.
-	exits 1 counted prlimit --nproc=1 ptrace-salvage --all
-	[[ $stderr == *": $too_many" ]]
+	reports 1 "*: $too_many; --output names another file" counted prlimit --nproc=1 ptrace-salvage --all
 	as "$one" ptrace-salvage --all
 	as "$one" ptrace-dump run.log >/dev/null
 }
@@ -309,13 +304,11 @@ time.sleep(1000)'
 	pid=$(pgrep -u "$one" -x traced)
 	rm -rf /dev/shm/posixtrace-"$one"
 	chmod 755 /dev/shm
-	exits 1 as "$one" ptrace-create --pid="$pid"
-	[ "$stderr" = "ptrace-create: /dev/shm: may not be written, and a trace needs memory there: chmod 1777 /dev/shm" ]
+	reports 1 "/dev/shm: may not be written, and a trace needs memory there: chmod 1777 /dev/shm" as "$one" ptrace-create --pid="$pid"
 	exits 1 as "$one" ptrace-doctor --pid "$pid"
 	[[ $stdout == *"/dev/shm: may not be written: Permission denied; chmod 1777 /dev/shm"* ]]
 	chmod 777 /dev/shm
-	exits 1 as "$one" ptrace-create --pid="$pid"
-	[ "$stderr" = "ptrace-create: /dev/shm: others may rename what is in it, so a trace is not safe there: chmod 1777 /dev/shm" ]
+	reports 1 "/dev/shm: others may rename what is in it, so a trace is not safe there: chmod 1777 /dev/shm" as "$one" ptrace-create --pid="$pid"
 	chmod 1777 /dev/shm
 }
 
@@ -326,8 +319,7 @@ time.sleep(1000)'
 	[ -z "$(as "$one" ptrace-list)" ]
 	exits 1 as "$one" ptrace-stat "$me.b"
 	exits 1 as "$one" ptrace-shutdown "$me.b"
-	exits 1 as "$one" ptrace-create --pid="$pid"
-	[[ $stderr == *"runs as user $two; you are $one; "* ]]
+	reports 1 "*runs as user $two; you are $one; *" as "$one" ptrace-create --pid="$pid"
 	run_split as "$one" ls /dev/shm/posixtrace-"$two"
 	[ "$status" -ne 0 ]
 	run_split as "$one" ptrace-dump two.log

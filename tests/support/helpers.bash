@@ -158,6 +158,13 @@ begins() {
 	pids="$pids $!"
 }
 
+# sleeper: a process that is not linked with the library; $sleeper
+sleeper() {
+	begins sleeper sleep 1000
+	# Before, it is the shell that becomes it.
+	wait_until grep -qsx sleep "/proc/$sleeper/comm"
+}
+
 # ends STATUS PID: the process, which the test has begun, ends with this status
 ends() {
 	status=0

@@ -94,10 +94,8 @@ load ../../support/helpers
 	[ "$(id -u)" -eq 0 ] || skip "needs root"
 	chmod 755 .
 	cp "$PTRACE_BIN/ptrace-create" . || true
-	exits 1 setpriv --reuid=65534 --clear-groups ./ptrace-create --pid=$$ --name="$me.x"
-	[ -z "$stdout" ]
-	assert_one_message ptrace-create
-	[[ $stderr == *" runs as user 0; you are 65534; trace it as that user, or as root" ]]
+	refuses 1 "* runs as user 0; you are 65534; trace it as that user, or as root" \
+		setpriv --reuid=65534 --clear-groups ./ptrace-create --pid=$$ --name="$me.x"
 	rm -rf /dev/shm/posixtrace-65534
 }
 
@@ -156,23 +154,19 @@ load ../../support/helpers
 	wait "$reader"
 	ptrace-dump copy
 	for policy in loop until-full; do
-		exits 1 timeout "$patience" ptrace-create --pid="$pid" -o fifo --log-full-policy="$policy"
-		[ "$stderr" = "ptrace-create: fifo: is not a regular file, which needs the log-full-policy append" ]
+		reports 1 "fifo: is not a regular file, which needs the log-full-policy append" \
+			timeout "$patience" ptrace-create --pid="$pid" -o fifo --log-full-policy="$policy"
 	done
 }
 
 @test "a session whose name cannot be told is ended again" {
 	[ -w /dev/full ] || skip "no /dev/full"
 	traced_start -w
-	status=0
-	ptrace-create --pid="$pid" --name="$me.a" -o run.log >/dev/full 2>stderr.txt || status=$?
-	[ "$status" -eq 1 ]
+	exits 1 sh -c 'ptrace-create --pid="$1" --name="$2" -o run.log >/dev/full' _ "$pid" "$me.a"
 	grep -qx 'ptrace-create: standard output: No space left on device' stderr.txt
 	[ "$(session_files)" -eq 0 ]
 	[ ! -e run.log ]
-	status=0
-	ptrace-create --pid="$pid" --name="$me.a" >&- 2>stderr.txt || status=$?
-	[ "$status" -eq 1 ]
+	exits 1 sh -c 'ptrace-create --pid="$1" --name="$2" >&-' _ "$pid" "$me.a"
 	[ "$(session_files)" -eq 0 ]
 }
 
@@ -249,8 +243,8 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 	exits 0 ptrace-shutdown --json "$me.d"
 	valid session <<<"$stdout"
 	jq -e '.unmatched == [{"how": "only", "glob": "other.*"}]' <<<"$stdout"
-	[ "$(events d.log traced.event)" -eq 0 ]
-	[ "$(events a.log traced.event)" -eq 0 ]
+	counts d.log traced.event=0
+	counts a.log traced.event=0
 	counts b.log traced.event=0 posix_trace_start=0
 	[ "$(events c.log traced.event)" -eq 5 ]
 }
@@ -269,13 +263,10 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 }
 
 @test "a process that is not traced as yet is told, and its session made" {
-	sleep 1000 3>&- &
-	pids="$pids $!"
-	local sleeper=$!
-	wait_until grep -qsx sleep /proc/$!/comm
-	exits 0 ptrace-create --json --pid=$! --name="$me.a"
+	sleeper
+	exits 0 ptrace-create --json --pid="$sleeper" --name="$me.a"
 	valid create <<<"$stdout"
-	why="$! (sleep): runs $(readlink /proc/$!/exe), which is not linked with the library, so it has no events of its own; programs that it starts are traced if they have it; if its own events are missing, link it with -lposixtrace"
+	why="$sleeper (sleep): runs $(readlink "/proc/$sleeper/exe"), which is not linked with the library, so it has no events of its own; programs that it starts are traced if they have it; if its own events are missing, link it with -lposixtrace"
 	[ "$stderr" = "ptrace-create: $why" ]
 	[ "$(jq -r .obstacle <<<"$stdout")" = "$why" ]
 	run_split ptrace-doctor "$me.a"
@@ -291,10 +282,7 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 
 @test "--os=auto records processes if no program recorded an event" {
 	needs_os
-	sleep 1000 3>&- &
-	pids="$pids $!"
-	local sleeper=$!
-	wait_until grep -qsx sleep /proc/$!/comm
+	sleeper
 	exits 0 ptrace-create --os=auto --keep --pid="$sleeper" --name="$me.a" -o run.log
 	ptrace-start "$me.a"
 	kill "$sleeper"
@@ -308,8 +296,8 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 	[ "$EUID" -eq 0 ] || skip "root only"
 	unshare -m true 2>/dev/null || skip "no mount namespaces"
 	listens pid ready unshare -m "$BASH" -c 'mount -t tmpfs tmpfs /dev/shm && exec "$0" -w' "$traced"
-	exits 0 ptrace-create --pid="$pid" --name="$me.a" -o run.log
-	[ "$stderr" = "ptrace-create: $pid (traced): has another /dev/shm, as it is in another mount namespace (a container); run the commands where it is (nsenter, docker exec), or give both the same /dev/shm" ]
+	reports 0 "$pid (traced): has another /dev/shm, as it is in another mount namespace (a container); run the commands where it is (nsenter, docker exec), or give both the same /dev/shm" \
+		ptrace-create --pid="$pid" --name="$me.a" -o run.log
 }
 
 @test "what is in another time or pid namespace is told by name" {
@@ -351,10 +339,7 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 	ptrace-run -o names -- true 2>/dev/null
 	for to in names fifo; do
 		[ "$to" = names ] || { mkfifo fifo; cat fifo >copy 3>&- & pids="$pids $!"; }
-		status=0
-		ptrace-create --pid="$pid" --name="$me.o" -o /dev/stdout >>"$to" 2>stderr.txt || status=$?
-		stderr=$(<stderr.txt)
-		[ "$status" -eq 1 ]
+		exits 1 sh -c 'ptrace-create --pid="$1" --name="$2" -o /dev/stdout >>"$3"' _ "$pid" "$me.o" "$to"
 		[ "$stderr" = "ptrace-create: /dev/stdout: is standard output, which gets the names of sessions; name another file" ]
 	done
 	reports 2 "--output: '-' is not standard output, which gets the names of sessions; ./- is a file of this name*" ptrace-create --pid="$pid" --name="$me.o" -o -
@@ -402,8 +387,7 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 		[ "$status" -ne 77 ] || skip "no seccomp here"
 		[ "$status" -eq 1 ]
 		[ "$stderr" = "ptrace-create: $pid: $said" ]
-		exits 125 "$work" refuse $call 1 ptrace-run -o run.log true
-		[ "$stderr" = "ptrace-run: true: $said" ]
+		reports 125 "true: $said" "$work" refuse $call 1 ptrace-run -o run.log true
 	done
 	# The address sanitizer takes more address space than that.
 	if ! grep -q __asan_init "$PTRACE_BIN/ptrace-create"; then

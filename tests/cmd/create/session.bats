@@ -251,8 +251,7 @@ naps() {
 @test "few descriptors and many silent connections: the session serves, and sleeps" {
 	traced_start -w
 	(ulimit -n 14; ptrace-create --pid="$pid" --name="$me.a")
-	"$peer" silent "$me.a" >silent 3>&- &
-	pids="$pids $!"
+	begins silent "$peer" silent "$me.a" >silent
 	wait_until grep -q connected silent
 	timeout "$patience" ptrace-stat "$me.a"
 	wait_until sleeps "$(controller "$me.a")"
@@ -262,8 +261,7 @@ naps() {
 	traced_start -w
 	(ulimit -n 14; ptrace-create --pid="$pid" --name="$me.a")
 	for n in 1 2 3 4 5 6 7 8; do
-		"$peer" follow "$me.a" >live$n 2>&1 3>&- &
-		pids="$pids $!"
+		begins follower "$peer" follow "$me.a" >live$n 2>&1
 		wait_until test -s live$n
 	done
 	grep -q "too many processes follow this session, or it has too many open files" live8
@@ -271,8 +269,7 @@ naps() {
 	timeout "$patience" ptrace-stat "$me.a"
 	timeout "$patience" ptrace-list
 	c=$(controller "$me.a")
-	"$peer" silent "$me.a" >silent 3>&- &
-	pids="$pids $!"
+	begins silent "$peer" silent "$me.a" >silent
 	wait_until grep -q connected silent
 	timeout "$patience" ptrace-stat "$me.a"
 	# It looks for events 500 times a second.
@@ -301,8 +298,7 @@ naps() {
 @test "mute sessions: the list has the others, and asks all at once" {
 	traced_session "$me.a" -- -w
 	for n in 1 2 3; do
-		"$peer" listen "$me.x$n" mute >listening$n 3>&- &
-		pids="$pids $!"
+		begins listener "$peer" listen "$me.x$n" mute >listening$n
 		wait_until grep -q listening listening$n
 	done
 	begins list ptrace-list >stdout.txt 2>stderr.txt
@@ -411,10 +407,7 @@ naps() {
 			mkdir -m 700 /dev/shm/posixtrace-0
 			chmod 755 /dev/shm/posixtrace-0
 			$command" "$traced"
-		case $command in
-		ptrace-run*) [ "$status" -eq 125 ] ;;
-		*) [ "$status" -eq 1 ] ;;
-		esac
+		[ "$status" -eq "$([[ $command == ptrace-run* ]] && echo 125 || echo 1)" ]
 		[ -z "$stdout" ]
 		assert_one_message "${command%% *}"
 		[[ $stderr == *'not safe'* ]]

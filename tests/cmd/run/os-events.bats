@@ -165,8 +165,7 @@ until_told='until ptrace-dump --event=os.lost a.log 2>/dev/null | grep -q .; do 
 # waits_for_look OPTION...: a shell without the library and its child, which ends when the run has told of it
 waits_for_look() {
 	mkfifo in
-	ptrace-run "$@" -o a.log --name="$me" -- sh -c 'cat in; : secret' >stdout.txt 2>stderr.txt 3>&- &
-	pids="$pids $!"
+	begins run ptrace-run "$@" -o a.log --name="$me" -- sh -c 'cat in; : secret' >stdout.txt 2>stderr.txt
 	exec 7>in
 	is_told() {
 		ptrace-flush "$me"
@@ -174,7 +173,7 @@ waits_for_look() {
 	}
 	wait_until is_told
 	exec 7>&-
-	ends 0 "${pids##* }"
+	ends 0 "$run"
 	[ ! -s stderr.txt ]
 	ptrace-stat --json a.log >stat.json
 }
