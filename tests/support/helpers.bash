@@ -437,6 +437,32 @@ needs_os() {
 	[[ $why != *"no events of the operating system"* ]] || skip "$why"
 }
 
+# refused MESSAGE COMMAND...: where the kernel refuses such events, it succeeds with this message
+refused() {
+	"$PTRC_BUILD/tests/support/os_work" refused true || skip "no seccomp here"
+	reports 0 "$1" "$PTRC_BUILD/tests/support/os_work" refused "${@:2}"
+}
+
+# without_privileges OPTION...: ptrace-run of another user, with such events; its log becomes a.log
+without_privileges() {
+	local dir user=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+	[ "$EUID" -eq 0 ] || skip "root only"
+	"${user[@]}" test -x "$PTRACE_BIN/ptrace-run" || skip "another user cannot execute the commands here"
+	# The directories above are closed to others.
+	dir=$(mktemp -d)
+	chown 65534:65534 "$dir"
+	run_split "${user[@]}" sh -c 'cd "$1" && shift && exec ptrace-run -o a.log "$@"' _ "$dir" "$@"
+	mv "$dir"/a.log . || true
+	rm -rf "$dir"
+	[ "$status" -eq 0 ] || skip "another user cannot write here: $stderr"
+}
+
+# chains LOG: the functions of each sample, innermost first
+chains() {
+	ptrace-dump --json --symbols --event=os.sample "$1" 2>chains.err |
+		jq -r '[.symbols.stack[].function // "?"] | join(" ")'
+}
+
 # lost_of_os LOG: how many events the kernel has lost
 lost_of_os() {
 	ptrace-dump --json --event=os.lost "$1" | jq -s 'map(.data.events) | add // 0'

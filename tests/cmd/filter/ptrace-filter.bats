@@ -56,14 +56,10 @@ filtered() {
 	make_session
 	ptrace-filter --add "$me.a" posix_trace_stop
 	for action in --set --add --remove; do
-		exits 1 ptrace-filter "$action" "$me.a" posix_trace_start tracd.event
-		[ -z "$stdout" ]
-		assert_one_message ptrace-filter
-		[[ $stderr == "ptrace-filter: tracd.event: "*"(did you mean 'traced.event'?)" ]]
+		refuses 1 "tracd.event: * (did you mean 'traced.event'\?)" ptrace-filter "$action" "$me.a" posix_trace_start tracd.event
 	done
 	reports 1 '*' ptrace-filter --add "$me.a" 'nothing.*'
-	exits 1 ptrace-filter --add "$me.a" $'a"b\nc\e'
-	assert_one_message ptrace-filter
+	reports 1 '*' ptrace-filter --add "$me.a" $'a"b\nc\e'
 	reports 1 '*' ptrace-filter --add --new "$me.a" "$(printf '%0256d' 0)"
 	[ "$(filtered)" = posix_trace_stop ]
 }

@@ -31,8 +31,7 @@ load ../../support/helpers
 	silently 0 ptrace-flush "$me.l"
 	go done
 	for i in 1 2; do
-		exits 3 ptrace-flush "$me.l"
-		[ -z "$stdout" ]
+		refuses 3 '*' ptrace-flush "$me.l"
 		lost=$(ptrace-stat --json "$me.l" 2>/dev/null | jq .losses.log_events)
 		[ "$lost" -gt 0 ]
 		[ "$stderr" = "ptrace-flush: $me.l: the log $PWD/run.log is full: $lost events were lost, and nothing is recorded before ptrace-clear $me.l and ptrace-start $me.l" ]
@@ -69,9 +68,7 @@ load ../../support/helpers
 	kill -STOP "$keeper"
 	said="$me.a: ptrace-keeper ($keeper), which writes its log, is stopped; kill -CONT $keeper continues it"
 	for c in ptrace-flush 'ptrace-dump --count' 'ptrace-snapshot -o copy.log'; do
-		exits 1 $c "$me.a"
-		[ -z "$stdout" ]
-		[ "$stderr" = "${c%% *}: $said" ]
+		refuses 1 "$said" $c "$me.a"
 	done
 	[ ! -e copy.log ]
 	exits 1 ptrace-flush --json "$me.a"

@@ -21,12 +21,6 @@ compile() {
 		-Wl,--build-id "$source" "$@" -pthread -o "$output"
 }
 
-# chains LOG: the functions of each sample, innermost first
-chains() {
-	ptrace-dump --json --symbols --event=os.sample "$1" 2>chains.err |
-		jq -r '[.symbols.stack[] | .function // "?"] | join(" ")'
-}
-
 # most NUMBER ALL: whether that is nineteen of twenty
 most() {
 	echo "$1 of $2"
