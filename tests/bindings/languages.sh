@@ -8,14 +8,8 @@
 # shellcheck source=tests/support/cargo.sh
 . "$PTRC_SOURCE/tests/support/cargo.sh"
 
-command -v jq >/dev/null || {
-	echo '1..0 # SKIP no jq'
-	exit 0
-}
-test -z "${PTRC_SAN_CFLAGS-}" || {
-	echo '1..0 # SKIP interpreters have no sanitizers'
-	exit 0
-}
+command -v jq >/dev/null || skip_all 'no jq'
+test -z "${PTRC_SAN_CFLAGS-}" || skip_all 'interpreters have no sanitizers'
 PATH=$PTRC_BUILD/src:$PATH
 LD_LIBRARY_PATH=$PTRC_BUILD/lib/.libs
 PYTHONPATH=$PTRC_BUILD/bindings/python

@@ -10,22 +10,13 @@
 # another one defines. What only the keeper's program calls is not seen. The preloaded library wraps
 # functions of the C library (lib/preload/preload.map): who calls these calls the C library. TAP.
 
+# shellcheck source=tests/support/tap.sh
+. "$PTRC_SOURCE/tests/support/tap.sh"
 cd "$PTRC_SOURCE" || exit 99
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-number=0
-status=0
 
 # verdict NAME: fails if something was written to $dir/found
 verdict() {
-	number=$((number + 1))
-	if [ -s "$dir/found" ]; then
-		sort -u "$dir/found" | sed 's/^/# /'
-		echo "not ok $number - $1"
-		status=1
-	else
-		echo "ok $number - $1"
-	fi
+	result "$1" silent sort -u "$dir/found"
 }
 
 echo 1..7

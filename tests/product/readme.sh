@@ -8,10 +8,6 @@
 . "$PTRC_SOURCE/tests/support/tap.sh"
 readme=$PTRC_SOURCE/README.md
 
-skip_all() {
-	echo "1..0 # SKIP $1"
-	exit 0
-}
 command -v pkg-config >/dev/null || skip_all 'no pkg-config'
 test -z "${PTRC_SAN_CFLAGS-}" || skip_all 'interpreters have no sanitizers'
 

@@ -11,16 +11,10 @@ root=$dir/root
 spec=$PTRC_SOURCE/rpm/posixtrace.spec
 
 for command in rpmbuild rpmlint rpm2cpio cpio; do
-	command -v "$command" >/dev/null || {
-		echo "1..0 # SKIP no $command"
-		exit 0
-	}
+	command -v "$command" >/dev/null || skip_all "no $command"
 done
 # A build of packages of another kind runs these tests, too.
-test -z "${DEB_HOST_ARCH-}${RPM_BUILD_ROOT-}${PTRC_SAN_CFLAGS-}" || {
-	echo '1..0 # SKIP once is enough'
-	exit 0
-}
+test -z "${DEB_HOST_ARCH-}${RPM_BUILD_ROOT-}${PTRC_SAN_CFLAGS-}" || skip_all 'once is enough'
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES CC CXX
 # A cache of the compiler may only have what was compiled in the same directory, because of what the objects say of it.
 unset CCACHE_NOHASHDIR CCACHE_BASEDIR

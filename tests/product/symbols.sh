@@ -1,13 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
+# shellcheck disable=SC2317,SC2154 # functions are called through result, which tap.sh has
 # What the libraries show to a linker, and whether a build without an optional library links. TAP.
 
+# shellcheck source=tests/support/tap.sh
+. "$PTRC_SOURCE/tests/support/tap.sh"
 lib=$PTRC_BUILD/lib/.libs
 include=$PTRC_SOURCE/include
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-status=0
-echo 1..5
 
 # Functions that the installed headers declare.
 sed -n 's/^\(int\|void\|const char \*\|trace_event_id_t\) *\(posix_\{0,1\}trace_[a-z_]*\)(.*/\2/p' \
@@ -19,47 +18,25 @@ nm -g --defined-only "$lib/libposixtrace.a" 2>/dev/null |
 	awk 'NF == 3 && $3 !~ /^(__asan|__odr_asan|__tsan|__gcov|__llvm|DW\.ref)/ { print $3 }' |
 	sort -u >"$dir/static"
 
-alien=$(grep -vE '^(posix_trace_|posixtrace_|ptrc_)' "$dir/static")
-if [ -s "$dir/static" ] && [ -z "$alien" ]; then
-	echo 'ok 1 - the static library defines names of its own prefixes only [GEN-09]'
-else
-	echo "$alien" | sed 's/^/# /'
-	echo 'not ok 1 - the static library defines names of its own prefixes only [GEN-09]'
-	status=1
-fi
+own_prefixes() {
+	test -s "$dir/static" && ! grep -vE '^(posix_trace_|posixtrace_|ptrc_)' "$dir/static"
+}
 
-if grep -E '^posix_?trace_' "$dir/static" | diff "$dir/declared" - >"$dir/diff" &&
-	[ "$(grep -c '^posix_trace_' "$dir/declared")" -eq 50 ]; then
-	echo 'ok 2 - the static library has each public function and no other [GEN-09 GEN-11]'
-else
-	sed 's/^/# /' "$dir/diff"
-	echo 'not ok 2 - the static library has each public function and no other [GEN-09 GEN-11]'
-	status=1
-fi
+in_static() {
+	grep -E '^posix_?trace_' "$dir/static" | diff "$dir/declared" - &&
+		test "$(grep -c '^posix_trace_' "$dir/declared")" -eq 50
+}
 
-name='the shared library exports each public function and nothing else [GEN-09 GEN-11]'
-if [ ! -e "$lib/libposixtrace.so" ]; then
-	echo "ok 3 - $name # SKIP no shared library in this build"
-else
+in_shared() {
+	test -e "$lib/libposixtrace.so" || { echo 'no shared library in this build'; return 77; }
 	nm -D --defined-only "$lib/libposixtrace.so" |
 		awk '$2 != "A" && $3 !~ /^(__asan|__odr_asan|__tsan|__gcov|__llvm)/ {
-			sub(/@.*/, "", $3); print $3 }' | sort >"$dir/shared"
-	if diff "$dir/declared" "$dir/shared" >"$dir/diff"; then
-		echo "ok 3 - $name"
-	else
-		sed 's/^/# /' "$dir/diff"
-		echo "not ok 3 - $name"
-		status=1
-	fi
-fi
-name='the version map lists each public function and no other [GEN-11]'
-if sed -n 's/^\t\([a-z_]*\);$/\1/p' "$PTRC_SOURCE/lib/libposixtrace.map" | diff "$dir/declared" - >"$dir/diff"; then
-	echo "ok 4 - $name"
-else
-	sed 's/^/# /' "$dir/diff"
-	echo "not ok 4 - $name"
-	status=1
-fi
+			sub(/@.*/, "", $3); print $3 }' | sort | diff "$dir/declared" -
+}
+
+in_map() {
+	sed -n 's/^\t\([a-z_]*\);$/\1/p' "$PTRC_SOURCE/lib/libposixtrace.map" | diff "$dir/declared" -
+}
 
 # functions_of OBJECT: those that it defines
 functions_of() {
@@ -67,22 +44,22 @@ functions_of() {
 }
 
 # In a build without libdw, x_none.c replaces x.c.
-name='what replaces a unit in a build without its library defines the same functions'
-: >"$dir/diff"
-for none in "$PTRC_SOURCE"/src/*/*_none.c; do
-	unit=${none#"$PTRC_SOURCE"/}
-	unit=${unit%_none.c}
-	object=$PTRC_BUILD/${unit%/*}/libcommands_a-${unit##*/}.o
-	[ -e "$object" ] || continue
-	${CC:-cc} -I"$PTRC_BUILD" -I"$PTRC_SOURCE" -I"$include" -c "$none" -o "$dir/none.o" 2>>"$dir/diff"
-	functions_of "$object" >"$dir/whole"
-	functions_of "$dir/none.o" | diff "$dir/whole" - >>"$dir/diff"
-done
-if [ -s "$dir/diff" ]; then
-	sed 's/^/# /' "$dir/diff"
-	echo "not ok 5 - $name"
-	status=1
-else
-	echo "ok 5 - $name"
-fi
-exit $status
+replaced_units() {
+	for none in "$PTRC_SOURCE"/src/*/*_none.c; do
+		unit=${none#"$PTRC_SOURCE"/}
+		unit=${unit%_none.c}
+		object=$PTRC_BUILD/${unit%/*}/libcommands_a-${unit##*/}.o
+		[ -e "$object" ] || continue
+		${CC:-cc} -I"$PTRC_BUILD" -I"$PTRC_SOURCE" -I"$include" -c "$none" -o "$dir/none.o"
+		functions_of "$object" >"$dir/whole"
+		functions_of "$dir/none.o" | diff "$dir/whole" -
+	done
+}
+
+result 'the static library defines names of its own prefixes only [GEN-09]' own_prefixes
+result 'the static library has each public function and no other [GEN-09 GEN-11]' in_static
+result 'the shared library exports each public function and nothing else [GEN-09 GEN-11]' in_shared
+result 'the version map lists each public function and no other [GEN-11]' in_map
+result 'what replaces a unit in a build without its library defines the same functions' silent replaced_units
+echo "1..$number"
+exit "$status"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# shellcheck disable=SC2154 # variables of tap.sh
+# shellcheck disable=SC2317,SC2154 # functions are called through result, which tap.sh has
 # The commands of posixtrace-tutorial(7), run one after the other by one shell, print what
 # the page shows and exit as it says. TAP.
 
@@ -9,10 +9,6 @@
 # shellcheck source=tests/support/shown.sh
 . "$PTRC_SOURCE/tests/support/shown.sh"
 
-skip_all() {
-	echo "1..0 # SKIP $1"
-	exit 0
-}
 command -v jq >/dev/null || skip_all 'no jq'
 
 mkdir "$dir/bin" "$dir/cases" "$dir/work" || exit 99
@@ -95,34 +91,26 @@ awk -v work="$dir/work" -v ordinary="$cases" -v postgres="$postgres/cases" -v en
 no_symbols=$(ptrace-dump --symbols "$dir/empty" 2>&1 | grep -o 'built without libdw')
 refusal=$(ptrace-run --os=samples -o "$dir/needs.log" true 2>&1 | grep 'no events of the operating system')
 
+# unless REASON COMMAND...: the command, which is skipped if there is a reason
+unless() {
+	[ -z "$1" ] || { echo "$1"; return 77; }
+	shift
+	"$@"
+}
+
 shown_run "$dir/work" "$cases"
 # shellcheck disable=SC2086 # words
 [ -n "$no_postgres" ] || HOME=$postgres shown_run "$postgres/work" "$postgres/cases" $as_postgres
 
 for command in "$cases"/*.command "$postgres"/cases/*.command; do
 	[ -e "$command" ] || continue
-	case=${command%.command}
-	number=$((number + 1))
-	name=$(head -n 1 "$command" | sed 's/#/\\#/g')
-	if [ -n "$refusal" ] && grep -q 'hot\.log' "$command"; then
-		echo "ok $number - $name # SKIP $refusal"
-	elif [ -n "$no_symbols" ] && grep -q 'waits --symbols' "$command"; then
-		echo "ok $number - $name # SKIP $no_symbols"
-	elif shown_judge "$case"; then
-		echo "ok $number - $name"
-	else
-		echo "not ok $number - $name"
-		status=1
-	fi
+	lacking=
+	! grep -q 'hot\.log' "$command" || lacking=$refusal
+	! grep -q 'waits --symbols' "$command" || lacking=$no_symbols
+	result "$(head -n 1 "$command" | sed 's/#/\\#/g')" unless "$lacking" shown_judge "${command%.command}"
 done
-if [ -z "$engine" ]; then
-	number=$((number + 1))
-	echo "ok $number - MANY MACHINES # SKIP $absent"
-fi
-if [ -n "$no_postgres" ]; then
-	number=$((number + 1))
-	echo "ok $number - WHY WAS IT SLOW? of PostgreSQL # SKIP $no_postgres"
-fi
+[ -n "$engine" ] || result 'MANY MACHINES' unless "$absent"
+[ -z "$no_postgres" ] || result 'WHY WAS IT SLOW? of PostgreSQL' unless "$no_postgres"
 [ "$number" -gt 20 ] || { echo "# the page has $number commands"; status=1; }
 echo "1..$number"
 exit "$status"

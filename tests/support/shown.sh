@@ -78,8 +78,8 @@ shown_judge() {
 	[ "$was" = "$wanted" ] && matches "$1.expected" "$1.printed" &&
 		{ ! grep -qx '[0-9]*' "$1.expected" ||
 			[ "$(grep -x '[0-9]*' "$1.expected")" = "$(grep -x '[0-9]*' "$1.printed")" ]; } && return
-	sed 's/^/# shown: /' "$1.expected"
-	sed 's/^/# printed: /' "$1.printed"
-	echo "# status $was, not $wanted"
+	sed 's/^/shown: /' "$1.expected"
+	sed 's/^/printed: /' "$1.printed"
+	echo "status $was, not $wanted"
 	return 1
 }

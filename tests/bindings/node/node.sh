@@ -6,11 +6,6 @@
 # shellcheck source=tests/support/tap.sh
 . "$PTRC_SOURCE/tests/support/tap.sh"
 
-skip_all() {
-	echo "1..0 # SKIP $1"
-	exit 0
-}
-
 command -v node >/dev/null || skip_all 'no node (scripts/setup --bindings)'
 command -v jq >/dev/null || skip_all 'no jq'
 NODE_PATH=$PTRC_BUILD/bindings/node

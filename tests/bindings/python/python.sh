@@ -6,11 +6,6 @@
 # shellcheck source=tests/support/tap.sh
 . "$PTRC_SOURCE/tests/support/tap.sh"
 
-skip_all() {
-	echo "1..0 # SKIP $1"
-	exit 0
-}
-
 command -v python3 >/dev/null || skip_all 'no python3'
 python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' || skip_all 'no python3 of 3.10 or later'
 test -e "$PTRC_BUILD/bindings/python/importable" || skip_all 'no module for Python, as configure said'

@@ -8,11 +8,6 @@
 # shellcheck source=tests/support/cargo.sh
 . "$PTRC_SOURCE/tests/support/cargo.sh"
 
-skip_all() {
-	echo "1..0 # SKIP $1"
-	exit 0
-}
-
 ! missing=$(cargo_lacks) || skip_all "$missing"
 test -z "${PTRC_SAN_CFLAGS-}" || skip_all 'the standard library of Rust has no sanitizers'
 cargo_begin bindings/rust tests/bindings/rust || exit 99
