@@ -16,20 +16,16 @@ sqlite_trace() {
 }
 
 @test "hello: one event with its text, between start and stop" {
-	run ptrace-run -o hello.log -- "$PTRC_BUILD/examples/hello" bats
-	[ "$status" -eq 0 ]
-	[ "$output" = "hello, bats" ]
-	run bash -c 'ptrace-dump --format=json hello.log | jq -c "select(.type_id > 8) | [.event, .data, .len]"'
-	[ "$status" -eq 0 ]
-	[ "$output" = '["hello.greeting","bats",4]' ]
+	silently 0 ptrace-run -o hello.log -- "$PTRC_BUILD/examples/hello" bats
+	[ "$stdout" = "hello, bats" ]
+	[ "$(ptrace-dump --format=json hello.log | jq -c "select(.type_id > 8) | [.event, .data, .len]")" = '["hello.greeting","bats",4]' ]
 	[ "$(ptrace-dump --format=json hello.log | jq -r 'select(.type_id <= 2).event')" = \
 		$'posix_trace_start\nposix_trace_stop' ]
 }
 
 @test "hello: untraced it does the same" {
-	run "$PTRC_BUILD/examples/hello"
-	[ "$status" -eq 0 ]
-	[ "$output" = "hello, world" ]
+	silently 0 "$PTRC_BUILD/examples/hello"
+	[ "$stdout" = "hello, world" ]
 }
 
 @test "controller, target, analyzer: the three roles work together [GEN-12]" {
@@ -56,9 +52,8 @@ event 3000000000 42 42 db.query u64:8
 lost 3
 END
 	made made.log <script
-	run --separate-stderr "$PTRC_BUILD/examples/log-fields" made.log
-	[ "$status" -eq 0 ]
-	[ "$output" = '1700000001.500000000 42  db.query id=7 kind=write delta[0]=-1ns delta[1]=5ns ratio=0.5 sql=select
+	exits 0 "$PTRC_BUILD/examples/log-fields" made.log
+	[ "$stdout" = '1700000001.500000000 42  db.query id=7 kind=write delta[0]=-1ns delta[1]=5ns ratio=0.5 sql=select
 1700000002.000000000 42  net low=5 high=1 raw=0aff flags=0xff is_on=1 who=ab
 1700000002.500000000 42  plain
 1700000003.000000000 42  db.query id=8' ]
@@ -69,11 +64,9 @@ END
 	ptrace-run -o hello.log -- "$PTRC_BUILD/examples/hello" bats
 	"$PTRC_BUILD/examples/log-fields" hello.log >shown
 	[ "$(grep -c '^[0-9]*\.[0-9]\{9\} [0-9]* hello hello\.greeting$' shown)" -eq 1 ]
-	run "$PTRC_BUILD/examples/log-fields" shown
-	[ "$status" -eq 1 ]
-	[ "$output" = 'log-fields: shown: Invalid argument' ]
-	run "$PTRC_BUILD/examples/log-fields"
-	[ "$status" -eq 2 ]
+	exits 1 "$PTRC_BUILD/examples/log-fields" shown
+	[ "$stderr" = 'log-fields: shown: Invalid argument' ]
+	exits 2 "$PTRC_BUILD/examples/log-fields"
 }
 
 @test "sqlite-trace: the log has every event that the hooks counted" {
@@ -84,8 +77,7 @@ END
 	for event in sql.begin sql.row sql.end sql.commit sql.rollback; do
 		grep -q " $event\$" traced
 	done
-	run ptrace-stat sqlite.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-stat sqlite.log
 }
 
 @test "sqlite-trace: the log says what data means, and each statement that ends began before in its thread" {
@@ -113,10 +105,8 @@ END
 
 @test "sqlite-trace: a run keeps its rules but for the last one, which it is to break" {
 	sqlite_trace -n 2000 -t 3
-	run ptrace-check "$PTRC_SOURCE/examples/sqlite-rules.yaml" sqlite.log
-	[ "$status" -eq 1 ]
-	ptrace-check --json "$PTRC_SOURCE/examples/sqlite-rules.yaml" sqlite.log |
-		jq -e '[.rules[].verdict] == ["pass", "pass", "pass", "fail"]'
+	exits 1 ptrace-check --json "$PTRC_SOURCE/examples/sqlite-rules.yaml" sqlite.log
+	jq -e '[.rules[].verdict] == ["pass", "pass", "pass", "fail"]' stdout.txt
 }
 
 @test "sqlite-trace: a thread of the trace is a thread of the program" {
@@ -134,18 +124,15 @@ END
 	[ -z "$(ls -A tmp)" ]
 	sqlite_trace -n 100 mine.db
 	[ -s mine.db ]
-	run "$PTRC_BUILD/examples/sqlite-trace" mine.db
-	[ "$status" -eq 1 ]
-	[ "$output" = "sqlite-trace: mine.db: File exists" ]
+	exits 1 "$PTRC_BUILD/examples/sqlite-trace" mine.db
+	[ "$stderr" = "sqlite-trace: mine.db: File exists" ]
 }
 
 @test "sqlite-trace: wrong arguments" {
 	[ -x "$PTRC_BUILD/examples/sqlite-trace" ] || skip "built without SQLite"
-	run "$PTRC_BUILD/examples/sqlite-trace" --threads=0
-	[ "$status" -eq 2 ]
-	[ "${lines[0]}" = "sqlite-trace: 0: not a number from 1 to 64" ]
-	run "$PTRC_BUILD/examples/sqlite-trace" nowhere/x.db
-	[ "$status" -eq 1 ]
-	[ "$output" = "sqlite-trace: nowhere/x.db: unable to open database file" ]
+	exits 2 "$PTRC_BUILD/examples/sqlite-trace" --threads=0
+	[ "${stderr%%$'\n'*}" = "sqlite-trace: 0: not a number from 1 to 64" ]
+	exits 1 "$PTRC_BUILD/examples/sqlite-trace" nowhere/x.db
+	[ "$stderr" = "sqlite-trace: nowhere/x.db: unable to open database file" ]
 	[ ! -e nowhere ]
 }

@@ -128,19 +128,6 @@ odd_log() {
 	ptrace-run --json -o >(cat >/dev/null) -- "$traced" 2>&1 | valid run
 }
 
-@test "what is done to sessions, well and badly" {
-	traced_session "$me.a" -o run.log -- -w
-	for c in start stop flush clear; do
-		"ptrace-$c" --json "$me.a" | valid session
-	done
-	exits 1 ptrace-start --json "$me.a" "$me.nobody"
-	valid session <stdout.txt
-	jq -se '.[1].error > 0 and (.[1].message | length > 0)' stdout.txt
-	ptrace-shutdown --json "$me.a" >ended
-	valid session <ended
-	jq -e .complete ended
-}
-
 @test "names in a filter that are no UTF-8 are there by number, too" {
 	traced_session "$me.a" -o run.log -- -e $'n\xffx' -w
 	ptrace-filter --add "$me.a" $'n\xffx' posix_trace_stop
@@ -177,11 +164,7 @@ odd_log() {
 	jq -se 'any(.[]; .gap_ns > 0) and any(.[]; has("gap_ns") | not)' gaps
 }
 
-@test "findings" {
-	ptrace-doctor --json >told || true
-	valid doctor <told
-	ptrace-doctor --json -- cat >told || true
-	valid doctor <told
+@test "findings with odd names" {
 	odd_log
 	mv odd.log "$odd_name"
 	ptrace-doctor --json "./$odd_name" >told || true

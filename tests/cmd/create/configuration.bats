@@ -107,8 +107,8 @@ sessions: [{exclude: []}, {name: b, max-data-size: 2048}]' --all --inheritance=c
 	[ ! -e run.log ]
 	[ ! -e - ]
 	echo 'log-max-size: 1M' >file.yaml
-	run_split ptrace-run -c file.yaml --dump-config
-	[ "$stderr" = "ptrace-run: file.yaml:1:15: log-max-size: needs a log-full-policy, loop or until-full: with append, the default, a log has no limit" ]
+	reports 125 "file.yaml:1:15: log-max-size: needs a log-full-policy, loop or until-full: with append, the default, a log has no limit" \
+		ptrace-run -c file.yaml --dump-config
 	# Who says append has read what it does; and --dump-config says it.
 	ptrace-run -c file.yaml --log-full-policy=append --dump-config >whole.yaml
 	ptrace-run -c whole.yaml -o run.log -- "$traced"
@@ -139,8 +139,7 @@ sessions: [{name: a, output: a.log}, {name: b}]" --all
 		  - {name: $me.a, output: a.log, log-full-policy: loop, stream-full-policy: loop, os: none}
 		  - {name: $me.b, output: b.log}
 	END
-	run_split ptrace-create -c file.yaml --all --dump-config
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-create -c file.yaml --all --dump-config
 	[ "$(grep -cE '(log-rotate: 1M|log-keep: 3|full-wait: 1s|stacks: fp)$' <<<"$stdout")" -eq 4 ]
 	cp stdout.txt whole.yaml
 	ptrace-create -c whole.yaml --all --dump-config | diff whole.yaml -
@@ -307,8 +306,8 @@ sessions: [{output: a.log}]'
 	[ "$stdout" = "$me.a"$'\n'"$me.b"$'\n'"traced-$pid" ]
 	go done
 	ptrace-shutdown $stdout
-	[ "$(events a.log traced.event)" -eq 10 ]
-	[ "$(events b.log traced.event)" -eq 0 ]
+	counts a.log traced.event=10
+	counts b.log traced.event=0
 	[ "$(ptrace-create --all --json -c file.yaml | jq -rs 'map(.session) | join(" ")')" = \
 		"$me.a $me.b traced-$pid" ]
 	ptrace-shutdown "$me.a" "$me.b" "traced-$pid"

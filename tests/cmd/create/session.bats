@@ -343,17 +343,20 @@ naps() {
 @test "every command tells its result as JSON" {
 	traced_session "$me.a" -o run.log -- -w
 	for c in start stop flush clear; do
-		"ptrace-$c" --json "$me.a" | jq -e --arg c "$c" --arg s "$me.a" \
-			'. == {version: 1, session: $s, command: $c, error: 0}'
+		"ptrace-$c" --json "$me.a" >done
+		valid session <done
+		jq -e --arg c "$c" --arg s "$me.a" '. == {version: 1, session: $s, command: $c, error: 0}' done
 	done
 	ptrace-create --pid="$pid" --name="$me.b"
 	reports 1 "$me.b: the session has no log" ptrace-flush --json "$me.b"
+	valid session <stdout.txt
 	jq -e '.error == 22 and .message == "the session has no log"' <<<"$stdout"
-	ptrace-shutdown --json "$me.a" "$me.b" | jq -se '.[0].complete and
-		.[0].losses.stream_events == 0 and .[1].error == 0'
-	exits 1 ptrace-stop --json $'a"b\nc'
-	assert_one_message ptrace-stop
-	jq -e '.session == "a\"b\nc" and .error == 2' <<<"$stdout"
+	reports 1 '*' ptrace-stop --json "$me.a" $'a"b\nc'
+	valid session <stdout.txt
+	jq -se '.[0].error == 0 and (.[1] | .session == "a\"b\nc" and .error == 2 and (.message | length > 0))' stdout.txt
+	ptrace-shutdown --json "$me.a" "$me.b" >done
+	valid session <done
+	jq -se '.[0].complete and .[0].losses.stream_events == 0 and .[1].error == 0' done
 }
 
 @test "the time that a full stream stands still is not one that it runs" {
