@@ -2,10 +2,9 @@
 /*
  * A client of a session, or a false session, for tests of the session protocol.
  *
- *	session_peer follow SESSION [MICROSECONDS]
- *		follows the session, with a pause after each event; prints "following", a line
- *		NAME PID TID BYTES LATE_US TEXT for each event (LATE_US: microseconds after its time), and
- *		at the end a line
+ *	session_peer follow SESSION
+ *		follows the session; prints "following", a line NAME PID TID BYTES TEXT for each event,
+ *		and at the end a line
  *		end EVENTS UNSHOWN ERROR
  *	session_peer hostile SESSION
  *		sends the session invalid requests of many kinds; prints "done"
@@ -30,7 +29,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "src/base/cli.h"
@@ -47,18 +45,9 @@ static void __attribute__((noreturn)) fail(const char *what)
 	exit(99);
 }
 
-static long late_us(const struct timespec *then)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (now.tv_sec - then->tv_sec) * 1000000 + (now.tv_nsec - then->tv_nsec) / 1000;
-}
-
-static int follow(const char *session, long pause_us)
+static int follow(const char *session)
 {
 	static struct ptrc_reader r;
-	const struct timespec pause = {pause_us / 1000000, pause_us % 1000000 * 1000};
 
 	if (!ptrc_reader_follow(&r, session))
 		return 1;
@@ -73,15 +62,12 @@ static int follow(const char *session, long pause_us)
 			fflush(stdout);
 			continue;
 		}
-		printf("%s %d %d %zu %ld %.*s\n",
-		       ptrc_reader_name(&r, r.event.posix_event_id)->text, r.event.posix_pid,
-		       r.event.posix_tid, r.size, late_us(&r.event.posix_timestamp),
+		printf("%s %d %d %zu %.*s\n", ptrc_reader_name(&r, r.event.posix_event_id)->text,
+		       r.event.posix_pid, r.event.posix_tid, r.size,
 		       r.event.posix_event_id > POSIX_TRACE_ERROR ? (int)r.size : 0,
 		       (const char *)r.data);
 		if (ptrc_reader_is_waiting(&r))
 			fflush(stdout);
-		if (pause_us)
-			nanosleep(&pause, NULL);
 	}
 	printf("end %llu %llu %d%s\n", (unsigned long long)r.read_count,
 	       (unsigned long long)r.unshown_count, r.error, r.is_rest_unshown ? " rest" : "");
@@ -358,8 +344,8 @@ int main(int argc, char **argv)
 	ptrc_cli_begin(&cli);
 	if (argc == 4 && !strcmp(argv[1], "log"))
 		return make_log(argv[2], argv[3]);
-	if (argc > 2 && !strcmp(argv[1], "follow"))
-		return follow(argv[2], argc > 3 ? atol(argv[3]) : 0);
+	if (argc == 3 && !strcmp(argv[1], "follow"))
+		return follow(argv[2]);
 	if (argc == 3 && !strcmp(argv[1], "hostile"))
 		return hostile(argv[2]);
 	if (argc == 6 && !strcmp(argv[1], "ask"))
