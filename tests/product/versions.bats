@@ -141,17 +141,9 @@ untraced="1 process could not be traced: its libposixtrace knows the shared memo
 }
 
 @test "an unfinished stream of another version stays, and the right release writes it" {
-	local run keeper stream
+	local stream
 	[ -z "$(ptrace-salvage --json)" ] || skip "others have unfinished streams"
-	listens run done ptrace-run -o x.log --stream-full-policy=until-full --stream-min-size=1M -- "$traced" -W -n 100
-	disown "$run"
-	finds_keeper x.log
-	kill -STOP "$keeper"
-	pids="$pids $keeper $(pgrep -P "$run") $run"
-	kill -KILL $(pgrep -P "$run") "$run"
-	wait_until is_ended "$run"
-	kills "$keeper"
-	exec 7>&-
+	crash_run x.log --stream-full-policy=until-full --stream-min-size=1M -- "$traced" -W -n 100
 	stream_version "$(object s)" 2
 	local why='it has version 2 of the shared memory, and this command knows it up to version 1; the ptrace-salvage of the release that made it can write it'
 	exits 0 ptrace-salvage

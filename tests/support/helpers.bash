@@ -295,6 +295,21 @@ finds_keeper() {
 	return 1
 }
 
+# crash_run LOG [OPTION]... -- COMMAND...: a run whose COMMAND says "done" is killed with its keeper and COMMAND
+crash_run() {
+	local run keeper
+	listens run done ptrace-run -o "$1" "${@:2}"
+	disown "$run"
+	finds_keeper "$1" || finds_keeper "$1.000001"
+	kill -STOP "$keeper"
+	pids="$pids $keeper $(pgrep -P "$run") $run"
+	# shellcheck disable=SC2046 # the children are words
+	kill -KILL $(pgrep -P "$run") "$run"
+	wait_until is_ended "$run"
+	kills "$keeper"
+	exec 7>&-
+}
+
 # children_of PID: those of all its threads, of which one may just be ending
 children_of() {
 	cat /proc/"$1"/task/*/children 2>/dev/null || true

@@ -14,25 +14,17 @@ teardown() {
 	clean_up
 }
 
-# crash LOG: a run with 100 events in the stream is killed with its keeper and COMMAND
+# crash LOG: crash_run of 100 events, which are in the stream
 crash() {
 	# The default policy writes the log once in a while by itself.
 	crash_run "$1" --stream-full-policy=until-full --stream-min-size=1M -- \
 		"$traced" -W -n 100
 }
 
-# crash_run LOG [OPTION]... -- COMMAND...: the same of this run, which says "done"
-crash_run() {
-	local run keeper
-	listens run done ptrace-run -o "$1" "${@:2}"
-	disown "$run"
-	finds_keeper "$1" || finds_keeper "$1.000001"
-	kill -STOP "$keeper"
-	pids="$pids $keeper $(pgrep -P "$run") $run"
-	kill -KILL $(pgrep -P "$run") "$run"
-	wait_until is_ended "$run"
-	kills "$keeper"
-	exec 7>&-
+# crash_flushed LOG [OPTION]...: a log whose first flush has 3000 events, and has no end, with the stream of the rest
+crash_flushed() {
+	crash_run "$1" --name="$me" --stream-full-policy=until-full --stream-min-size=1M "${@:2}" -- \
+		sh -c '"$0" -n 3000; ptrace-flush "$1"; exec "$0" -W -n 100' "$traced" "$me"
 }
 
 @test "there is none: it says so" {
@@ -155,8 +147,7 @@ crash_run() {
 @test "a new log for the rest of a log says that the events before it are missing" {
 	needs_own_directory
 	local before
-	crash_run run.log --name="$me" --stream-full-policy=until-full --stream-min-size=1M -- \
-		sh -c '"$0" -n 100; ptrace-flush "$1"; exec "$0" -W -n 100' "$traced" "$me"
+	crash_flushed run.log
 	before=$(ptrace-stat --json run.log | jq .counts.log_events)
 	[ "$before" -gt 100 ]
 	rm run.log
@@ -170,8 +161,7 @@ crash_run() {
 
 @test "a new log for the rest of a rotated log says that the files before it are missing" {
 	needs_own_directory
-	crash_run run.log --name="$me" --log-rotate=16K --stream-full-policy=until-full \
-		--stream-min-size=1M -- sh -c '"$0" -n 3000; ptrace-flush "$1"; exec "$0" -W -n 100' "$traced" "$me"
+	crash_flushed run.log --log-rotate=16K
 	[ -e run.log.000001 ]
 	rm run.log*
 	exits 0 ptrace-salvage --all
@@ -248,8 +238,7 @@ crash_run() {
 
 @test "the stream of a rotated log is named, whichever of its files is asked" {
 	needs_own_directory
-	crash_run run.log --name="$me" --log-rotate=16K --stream-full-policy=until-full \
-		--stream-min-size=1M -- sh -c '"$0" -n 3000; ptrace-flush "$1"; exec "$0" -W -n 100' "$traced" "$me"
+	crash_flushed run.log --log-rotate=16K
 	[ -e run.log.000001 ]
 	for log in run.log "$(ls run.log* | tail -n 1)"; do
 		for c in ptrace-stat ptrace-events 'ptrace-dump --verify'; do
@@ -277,12 +266,6 @@ crash_run() {
 	reports 0 "*/run.log.salvaged.2: is now the log of process *" ptrace-create --pid="$pid" --name="$me.a" -o run.log
 	[ "$(events run.log.salvaged.2 traced.event)" -eq 100 ]
 	ptrace-shutdown "$me.a"
-}
-
-# A log whose first flush has 3000 events, and has no end, with the stream of the rest
-crash_flushed() {
-	crash_run "$1" --name="$me" --stream-full-policy=until-full --stream-min-size=1M "${@:2}" -- \
-		sh -c '"$0" -n 3000; ptrace-flush "$1"; exec "$0" -W -n 100' "$traced" "$me"
 }
 
 @test "a rerun keeps an unfinished log whose stream is gone, too" {
