@@ -32,6 +32,8 @@ static void before_fork(void)
 
 	ptrc_sys_block_signals(&mask);
 	ptrc_handle_lock();
+	/* A child inherits streams only from a page (list of streams), which a process that was given a
+	 * stream may not have made yet. */
 	ptrc_attach_early();
 	ptrc_process_fork_prepare();
 	fork_mask = mask;

@@ -166,10 +166,6 @@ void ptrc_process_fork_prepare(void)
 {
 	ptrc_pid_lock(&ptrc_here.lock);
 	ptrc_liveness_fork_prepare();
-	/* If the bell of this process rings (a controller has raised it), its page (list of streams) must exist
-	 * before a child inherits streams from it. */
-	if (ptrc_image_is_called() && ptrc_here.pid == ptrc_sys_getpid())
-		ptrc_image_start(ptrc_here.pid, false);
 	if (ptrc_here.has_page)
 		ptrc_image_note_page();
 }
