@@ -163,7 +163,8 @@ struct ptrc_ending_facts {
  * target has ended, and an event os.went_on if traced processes are still running. Both are events
  * of the target, and no filter or pattern excludes them. The events and their names exist only in
  * this log, not in the stream, so another log of the same processes has neither. A log into which a
- * stream without a log is salvaged gets these events, too.
+ * stream without a log is salvaged gets these events, too. Their time is that of the first call
+ * with facts.
  *
  * With a null pointer nothing is known: a log that is closed after this call gets neither event.
  * But if the controller dies while a traced process, such as the target, is running, the log gets

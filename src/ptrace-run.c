@@ -339,24 +339,42 @@ static void find_others(struct run *r, struct ptrc_traced *others, const struct 
 	ptrc_traced_find_others(others, pids, count, traced);
 }
 
-/* Called just before the trace is stopped: finds the processes that go on. The log then says how many these are,
- * and how COMMAND ended. */
-static void trace_stopping(void *arg, trace_id_t trace)
+/* Stores in the stream what the log says at its end: how COMMAND ended, and how many processes went on. */
+static void set_ending(struct run *r, trace_id_t trace)
 {
-	struct run *r = arg;
-	struct ptrc_ending_facts facts;
-
-	if (!r->has_command_ended)
-		return;
-	ptrc_traced_find(&r->went_on, trace);
-	r->outcome.went_on = r->went_on.count;
-	find_others(r, &r->others, &r->went_on);
-	facts = (struct ptrc_ending_facts){
+	const struct ptrc_ending_facts facts = {
 		.pe_has_ended = is_status_wanted(r, trace),
 		.pe_status = WIFEXITED(r->outcome.status) ? WEXITSTATUS(r->outcome.status) : -1,
 		.pe_signal = WIFSIGNALED(r->outcome.status) ? WTERMSIG(r->outcome.status) : 0,
 		.pe_processes = (unsigned int)r->went_on.count};
+
+	r->outcome.went_on = r->went_on.count;
 	ptrc_trace_set_ending(trace, &facts);
+}
+
+/* Called just before the trace is stopped: finds the processes that go on. If this process is killed now, the log has
+ * their number. */
+static void trace_stopping(void *arg, trace_id_t trace)
+{
+	struct run *r = arg;
+
+	if (!r->has_command_ended)
+		return;
+	ptrc_traced_find(&r->went_on, trace);
+	find_others(r, &r->others, &r->went_on);
+	set_ending(r, trace);
+}
+
+/* Finds them once more when the trace was stopped: some may have forked others before that, or ended. */
+static void look_again(struct run *r, trace_id_t trace)
+{
+	struct ptrc_traced earlier = r->others;
+
+	ptrc_traced_free(&r->went_on);
+	ptrc_traced_find(&r->went_on, trace);
+	ptrc_traced_find_others(&r->others, earlier.pids, earlier.count, &r->went_on);
+	ptrc_traced_free(&earlier);
+	set_ending(r, trace);
 }
 
 static void take_losses(struct run *r, const struct ptrc_session_state *state)
@@ -372,6 +390,8 @@ static void trace_stopped(void *arg, trace_id_t trace, struct ptrc_session_state
 	bool has_user_events;
 
 	take_losses(r, state);
+	if (r->has_command_ended)
+		look_again(r, trace);
 	state->went_on = (uint32_t)r->went_on.count;
 	r->recorded = count_recorded(r, trace, &has_user_events);
 	r->is_empty = !has_user_events;

@@ -83,7 +83,9 @@ int ptrc_trace_set_ending(trace_id_t id, const struct ptrc_ending_facts *facts)
 		ending->status = facts->pe_status;
 		ending->signal = facts->pe_signal;
 		ending->processes = facts->pe_processes;
-		ending->stamp = ptrc_stream_now(c->stream.header);
+		/* The facts may be given again when the stream has stopped, but nothing follows STOP. */
+		if (!ending->stamp)
+			ending->stamp = ptrc_stream_now(c->stream.header);
 	}
 	atomic_store(&ending->state, facts ? PTRC_ENDING_KNOWN : PTRC_ENDING_WATCHED);
 	return 0;

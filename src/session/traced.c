@@ -144,7 +144,7 @@ void ptrc_traced_find_others(struct ptrc_traced *others, const pid_t *pids, size
 {
 	*others = (struct ptrc_traced){0};
 	for (size_t i = 0; i < count; i++)
-		if (!has(traced, pids[i]))
+		if (!has(traced, pids[i]) && ptrc_procfs_exists(pids[i]) != ESRCH)
 			*ptrc_append(others->pids, others->count) = pids[i];
 	describe(others);
 }
