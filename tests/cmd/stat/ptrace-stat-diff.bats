@@ -330,7 +330,7 @@ verdict_of() {
 		ptrace-stat --diff --where='event == "jb.begin"' 1.log 2.log
 	reports 1 "--where: no event has data.jbo (did you mean 'data.job'?)" \
 		ptrace-stat --diff --where='data.jbo == 1' 1.log 2.log
-	tells 1 "*ptrace-stat: job: no event job.begin has data.jbo (did you mean 'data.job'\?)*" ptrace-stat --diff --pair='job by data.jbo' 1.log 2.log
+	tells 1 "*ptrace-stat: job: no event job.begin has data.jbo (did you mean 'data.job'\?)" ptrace-stat --diff --pair='job by data.jbo' 1.log 2.log
 	# One of the logs has it. What two options name is missing once.
 	silently 0 ptrace-stat --diff --pid=9 1.log 3.log
 	silently 0 ptrace-stat --diff --where='data.job == 1' 1.log 3.log

@@ -441,7 +441,7 @@ names_stopped_keeper() {
 	grep -q '^job by data.job:' <<<"$stdout"
 	# The same if a begin and its end are on different threads, but not if an end has no begin at all.
 	job_log threads.log 'u64 job' '1000 1 begin u64:0' '2000 2 end u64:1' '3000 2 end u64:0'
-	tells 0 "*ptrace-stat: threads.log: job: begins and ends with the same data.job are on different threads; measure them with --pair='job by data.job'*" \
+	tells 0 "ptrace-stat: threads.log: job: begins and ends with the same data.job are on different threads; measure them with --pair='job by data.job'" \
 		ptrace-stat --pairs threads.log
 	ptrace-dump --to-log=ends.log --where='data.job == 1 || event == "job.begin"' threads.log
 	exits 0 ptrace-stat --pairs ends.log
