@@ -337,7 +337,8 @@ has_unseen() {
 
 @test "threads have the number of the kernel, and that of the program" {
 	ptrace-run -o run.log -- "$traced" -t 3 -n 5
-	ptrace-dump -e traced.event run.log | jq -se 'group_by(.tid) | length == 3 and all(length == 5 and (map(.thread) | unique | length) == 1)'
+	exits 0 ptrace-dump -e traced.event run.log
+	jq -se 'group_by(.tid) | length == 3 and all(length == 5 and (map(.thread) | unique | length) == 1)' stdout.txt
 	ptrace-run -o one.log -- "$traced"
 	ptrace-dump -e traced.event one.log | jq -e '.pid == .tid'
 }

@@ -272,7 +272,8 @@ make_states() {
 
 @test "flames of a log that ends with a loss while pairs are open" {
 	timeline end.log 0:posix_trace_start 100:job.begin 200:part.begin 300:part.end 400:posix_trace_overflow
-	ptrace-export --to=folded --allow-loss end.log | grep -q 'job;part 100$'
+	exits 0 ptrace-export --to=folded --allow-loss end.log
+	grep -q 'job;part 100$' stdout.txt
 	ptrace-export --to=speedscope --allow-loss end.log | jq -e '.profiles | length > 0'
 }
 
@@ -296,7 +297,8 @@ process 7;part 100' ]
 @test "flames: pairs that a restart cuts end at the stop" {
 	timeline restart.log 100:job.begin 200:posix_trace_stop:u32:0 300:posix_trace_start 400:part.begin \
 		500:part.end 900:mark
-	[ "$(ptrace-export --to=folded restart.log | sort)" = 'process 7;job 100
+	exits 0 ptrace-export --to=folded restart.log
+	[ "$(sort stdout.txt)" = 'process 7;job 100
 process 7;part 100' ]
 	ptrace-export --to=speedscope restart.log | jq -e '[.profiles[].events[] | [.type, .at]] ==
 		[["O", 0], ["C", 100], ["O", 300], ["C", 400]]'
@@ -1152,7 +1154,8 @@ otlp() {
 	otlp chain.log | jq -se '(map({(.name): .id}) | add) as $of | map([.name, .parent]) == [["one", null],
 		["two", $of.one], ["alone", null], ["three", null], ["within", $of.three]]'
 	[ "$(chrome chain.log | jq -r 'select(.ph == "X").name' | xargs)" = 'one alone within three' ]
-	ptrace-export --to=folded chain.log | grep -qx 'process 7;three;within 100'
+	exits 0 ptrace-export --to=folded chain.log
+	grep -qx 'process 7;three;within 100' stdout.txt
 }
 
 @test "OTLP: losses are records whatever is selected, and spans know of them" {
