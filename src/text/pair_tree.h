@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Pairs of events as a tree, for ptrace-dump --tree. A pair lies within another pair if its thread started it while
- * the other pair was open, even if it ended later. The lines are in the order of the events. A pair that contains no other pair is a single
- * line. So the line of a first event must wait for the next event of the thread. If the last event decides whether
- * the pair is shown, the line waits for the last event.
+ * the other pair was open, even if it ended later. The lines are in the order of the events. A pair that contains no
+ * other pair is a single line. So the line of a first event must wait for the next event of the thread. If the last
+ * event decides whether the pair is shown, the line waits for the last event, and for those of all pairs within.
  */
 #ifndef PTRC_SRC_TEXT_PAIR_TREE_H
 #define PTRC_SRC_TEXT_PAIR_TREE_H

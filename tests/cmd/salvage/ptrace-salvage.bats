@@ -169,24 +169,35 @@ crash_flushed() {
 	jq -e '.losses.missing_files >= 1 and .losses.missing_events > 3000' <<<"$stdout"
 }
 
+# fills_disk NAME PROGRAM, in mounts of its own: begins a run whose log is on a small disk, and fills this; sets $run, the
+# process of the run, and $keeper
+fills_disk() {
+	mount -t tmpfs -o size=256k tmpfs disk
+	ptrace-run -o disk/run.log --stream-full-policy=until-full --stream-min-size=1M --name="$1" -- \
+		"$2" -W -n 3000 <in >out 7>&- &
+	run=$!
+	exec 7>in
+	for ((i = 0; i < 3000; i++)); do ! grep -qx done out || break; sleep 0.02; done
+	head -c 256K /dev/zero >disk/filler 2>/dev/null || true
+	finds_keeper disk/run.log
+}
+
+# The keeper ends, and the disk has room again.
+has_room() {
+	for ((i = 0; i < 3000; i++)); do kill -0 "$keeper" 2>/dev/null || break; sleep 0.02; done
+	rm disk/filler
+}
+
 @test "a log that could not be written for a time, and that is salvaged, is complete" {
 	needs_own_directory
 	mkdir disk
 	mkfifo in
-	export -f finds_keeper
+	export -f finds_keeper fills_disk has_room
 	own_mounts '
-		mount -t tmpfs -o size=256k tmpfs disk
-		ptrace-run -o disk/run.log --stream-full-policy=until-full --stream-min-size=1M --name="$1" -- \
-			"$2" -W -n 3000 <in >out 7>&- &
-		run=$!
-		exec 7>in
-		for ((i = 0; i < 3000; i++)); do ! grep -qx done out || break; sleep 0.02; done
-		head -c 256K /dev/zero >disk/filler 2>/dev/null || true
+		fills_disk "$@"
 		! ptrace-flush "$1" 2>error
-		finds_keeper disk/run.log
 		kill -KILL "$keeper" $(pgrep -P $run) $run
-		for ((i = 0; i < 3000; i++)); do kill -0 "$keeper" 2>/dev/null || break; sleep 0.02; done
-		rm disk/filler
+		has_room
 		ptrace-salvage --all
 		ptrace-stat --json disk/run.log' "$me" "$traced"
 	[[ $(<error) == *"No space left on device" ]]
@@ -198,19 +209,11 @@ crash_flushed() {
 	needs_own_directory
 	mkdir disk
 	mkfifo in
-	export -f finds_keeper
+	export -f finds_keeper fills_disk has_room
 	own_mounts '
-		mount -t tmpfs -o size=256k tmpfs disk
-		ptrace-run -o disk/run.log --stream-full-policy=until-full --stream-min-size=1M --name="$1" -- \
-			"$2" -W -n 3000 <in >out 7>&- &
-		run=$!
-		exec 7>in
-		for ((i = 0; i < 3000; i++)); do ! grep -qx done out || break; sleep 0.02; done
-		head -c 256K /dev/zero >disk/filler 2>/dev/null || true
-		finds_keeper disk/run.log
+		fills_disk "$@"
 		kill -KILL $run
-		for ((i = 0; i < 3000; i++)); do kill -0 "$keeper" 2>/dev/null || break; sleep 0.02; done
-		rm disk/filler
+		has_room
 		exec 7>&-
 		ptrace-salvage --all
 		ptrace-stat --json disk/run.log || [ $? -eq 3 ]' "$me" "$traced"
