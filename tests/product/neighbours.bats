@@ -270,7 +270,7 @@ too_many="there are as many processes as 'ulimit -u' or the control group (pids.
 	done
 	[ "$(<shutdown.txt)" = "ptrace-shutdown: $me.a: the log is not finished, as the process that writes it has ended and no other can be started: $too_many; 'ptrace-salvage' finishes it" ]
 	# Nor can the rest be salvaged under the limit.
-	reports 1 "*: $too_many; --output names another file" counted prlimit --nproc=1 ptrace-salvage --all
+	reports 1 "*: $too_many" counted prlimit --nproc=1 ptrace-salvage --all
 	as "$one" ptrace-salvage --all
 	as "$one" ptrace-dump run.log >/dev/null
 }
