@@ -14,6 +14,7 @@
 #include "src/doctor/doctor.h"
 #include "src/session/keeper.h"
 #include "src/session/orphans.h"
+#include "src/session/traced.h"
 #include "src/query/reader.h"
 
 /* The bytes of the longest advice, a command with the names of an event and of a session. */
@@ -86,12 +87,37 @@ static void check_keeper(struct ptrc_doctor *d, const struct ptrc_session_state 
 	}
 }
 
+/* Reports that the target has ended. That is a problem only if the session traces no other process. */
+static void check_target(struct ptrc_doctor *d, const struct ptrc_session_state *s)
+{
+	struct ptrc_traced others = {0};
+	char end[100 + PTRC_SESSION_NAME_MAX];
+
+	if (s->is_target_alive)
+		return;
+	snprintf(end, sizeof(end),
+		 "if no process that it started is still to be traced, end the session: "
+		 "ptrace-shutdown %s",
+		 s->name);
+	if (!ptrc_session_is_foreign(s))
+		ptrc_traced_find_of(&others, s->controller);
+	if (others.count)
+		ptrc_doctor_note(d, "target", s->name, NULL,
+				 "process %d has ended; still traced: %s", s->target, others.text);
+	else if (s->is_run)
+		ptrc_doctor_note(d, "target", s->name, NULL, "its COMMAND, process %d, has ended",
+				 s->target);
+	else
+		ptrc_doctor_problem(d, "target", s->name, end,
+				    "process %d, which it traces, has ended", s->target);
+	ptrc_traced_free(&others);
+}
+
 static void check_session(struct ptrc_doctor *d, const struct ptrc_session_state *s)
 {
 	struct ptrc_losses losses;
 	char advice[ADVICE_MAX];
 	bool is_full = false;
-	char end[100 + PTRC_SESSION_NAME_MAX];
 	char text[32];
 
 	snprintf(advice, sizeof(advice), "ptrace-flush %s", s->name);
@@ -105,18 +131,7 @@ static void check_session(struct ptrc_doctor *d, const struct ptrc_session_state
 	else
 		is_full = ptrc_doctor_status(d, s->name, s->name, &s->status,
 					     s->attributes.stream_full_policy, s->has_log);
-	snprintf(end, sizeof(end),
-		 "if no process that it started is still to be traced, end the session: "
-		 "ptrace-shutdown %s",
-		 s->name);
-	if (!s->is_target_alive && s->is_run)
-		ptrc_doctor_note(d, "target", s->name, NULL,
-				 "its COMMAND, process %d, has ended; processes that it started "
-				 "are still traced (--until=all)",
-				 s->target);
-	else if (!s->is_target_alive)
-		ptrc_doctor_problem(d, "target", s->name, end,
-				    "process %d, which it traces, has ended", s->target);
+	check_target(d, s);
 	ptrc_losses_gather(&losses, &s->status, &s->counts);
 	/* ptrc_doctor_status() has reported the write error already. */
 	losses.write_error = 0;

@@ -16,7 +16,7 @@
 #include "src/base/scope.h"
 #include "src/session/session_path.h"
 
-static bool is_ours(pid_t pid)
+static bool is_traced_by(pid_t pid, pid_t controller)
 {
 	static struct ptrc_inspected_stream stream;
 	struct ptrc_inspected_process p;
@@ -24,7 +24,7 @@ static bool is_ours(pid_t pid)
 	if (ptrc_inspect_process(pid, &p))
 		return false;
 	for (unsigned int i = 0; i < p.pt_streams; i++)
-		if (!ptrc_inspect_stream(pid, i, &stream) && stream.pt_controller == getpid())
+		if (!ptrc_inspect_stream(pid, i, &stream) && stream.pt_controller == controller)
 			return true;
 	return false;
 }
@@ -131,11 +131,24 @@ void ptrc_traced_find(struct ptrc_traced *t, trace_id_t trace)
 			/* A process that was just forked has its parent's mapping of the stream until it is
 			 * registered as traced. So its mappings are read first. */
 			if ((has_stream && maps(pid, stream, unused) && !is_new_keeper(pid)) ||
-			    is_ours(pid))
+			    is_traced_by(pid, self))
 				*ptrc_append(t->pids, t->count) = pid;
 		}
 		has_ended = drop_ended(t);
 	} while (t->count ? !before : has_ended);
+	describe(t);
+}
+
+void ptrc_traced_find_of(struct ptrc_traced *t, pid_t controller)
+{
+	PTRC_SCOPED_FD proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct ptrc_procfs_walk walk = {.proc = proc};
+	pid_t pid;
+
+	*t = (struct ptrc_traced){0};
+	while ((pid = ptrc_procfs_next(&walk)))
+		if (is_traced_by(pid, controller))
+			*ptrc_append(t->pids, t->count) = pid;
 	describe(t);
 }
 

@@ -16,6 +16,8 @@ struct ptrc_traced {
 
 /* Finds the running processes that the trace traces. The calling process has to be the trace's controller. */
 void ptrc_traced_find(struct ptrc_traced *, trace_id_t);
+/* Finds the running processes that are registered as traced by this controller. */
+void ptrc_traced_find_of(struct ptrc_traced *, pid_t controller);
 
 /* Makes *others of the processes in `pids` that are not in *traced, and have not ended. */
 void ptrc_traced_find_others(struct ptrc_traced *others, const pid_t *pids, size_t count,

@@ -177,6 +177,19 @@ diagnoses() {
 	rm -f "/dev/shm/posixtrace-$EUID/c.$me.a"
 }
 
+@test "a session whose process has ended traces a child of it" {
+	traced_session "$me" --start -o run.log --keep -- -w -c 1 -n 2 -p 100000000
+	go
+	forked() { child=$(pgrep -P "$pid"); }
+	wait_until forked
+	wait_until eval 'ptrace-stat --json "$me" | jq -e ".counts.processes == 1"'
+	kills "$pid"
+	wait_until eval 'ptrace-list --json | jq -e "select(.session == \"$me\") | .target_alive | not"'
+	diagnoses note target "process $pid has ended; still traced: traced .$child.; \$" "$me"
+	kills "$child"
+	diagnoses problem target "process $pid, which it traces, has ended; .*: ptrace-shutdown $me\$" "$me"
+}
+
 @test "a controller that is stopped is told within seconds" {
 	traced_session "$me.s" --start -- -w
 	controller=$(controller "$me.s")

@@ -1397,7 +1397,7 @@ hops() {
 	[[ $(ptrace-list) == *"$me "*" $target+  - "* ]]
 	ptrace-stat --json "$me" | jq -e '(.target_alive or .until_exit) | not'
 	exits 0 ptrace-doctor "$me"
-	[[ $stdout == *"note     $me: its COMMAND, process $target, has ended; processes that it started are still traced"* ]]
+	[[ $stdout == *"note     $me: process $target has ended; still traced: traced ("* ]]
 	reports 3 "$me: processes went on when the recording ended: their later events are missing" ptrace-shutdown --json "$me"
 	jq -e '(.complete | not) and .losses.unknown' stdout.txt
 	ends 3 "$runner"
