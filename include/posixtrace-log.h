@@ -253,7 +253,8 @@ struct posixtrace_log_process {
 	 * contains. */
 	int pp_has_mappings, pp_are_mappings_cut;
 	unsigned long pp_mapping_count;
-	/* The time at which the keeper found the process in this state. */
+	/* The time from which this describes the process: that of the event that made the keeper
+	 * look at it, which the keeper did later. */
 	struct timespec pp_from;
 };
 

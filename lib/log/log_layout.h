@@ -445,7 +445,7 @@ PTRC_ASSERT_SIZE(struct ptrc_log_host, 24);
 /* The payload of a PROCESS packet. After this structure come comm, the path of the executable, its
  * build ID, the command line, padding to a multiple of 8, and the mappings. */
 struct ptrc_log_process {
-	int64_t from_ns;  /* when the process was found in this state */
+	int64_t from_ns;  /* the process is described from this time on */
 	int64_t start_ns; /* when the process started */
 	int32_t pid, parent_pid;
 	uint32_t user; /* effective user id */
