@@ -217,14 +217,16 @@ static void check_filter(struct patient *p, const char *thing,
 /* Reports what is left of a stream whose controller is gone. */
 static void check_rest(struct patient *p, const char *thing, const struct ptrc_inspected_stream *s)
 {
-	if (s->pt_has_log && !s->pt_is_kept)
-		ptrc_doctor_problem(p->d, "controller", thing, "ptrace-salvage writes them",
-				    "the process that controlled it was killed, and so was the one "
-				    "that writes its log: its last events stand in /dev/shm");
-	else
+	if (s->pt_has_log && s->pt_is_kept)
 		ptrc_doctor_problem(p->d, "controller", thing, "make another session",
-				    "the process that controlled it is gone%s",
-				    s->pt_has_log ? ", and ptrace-keeper completes its log" : "");
+				    "the process that controlled it is gone, and ptrace-keeper "
+				    "completes its log");
+	else
+		ptrc_doctor_problem(p->d, "controller", thing, "ptrace-salvage writes them",
+				    "the process that controlled it was killed%s: its last events "
+				    "stand in /dev/shm",
+				    s->pt_has_log ? ", and so was the one that writes its log"
+						  : "");
 }
 
 static void check_stream(struct patient *p, const struct ptrc_inspected_stream *s)

@@ -190,6 +190,15 @@ diagnoses() {
 	diagnoses problem target "process $pid, which it traces, has ended; .*: ptrace-shutdown $me\$" "$me"
 }
 
+@test "a stream without a log whose controller was killed" {
+	traced_session "$me" --start -- -w -W -n 10
+	go done
+	kills "$(controller "$me")"
+	diagnoses problem controller 'was killed: its last events stand in /dev/shm; ptrace-salvage writes them$' "$pid"
+	ptrace-salvage -o left.log "$pid"
+	[ "$(ptrace-dump --allow-loss --count --event=traced.event left.log)" -eq 10 ]
+}
+
 @test "a controller that is stopped is told within seconds" {
 	traced_session "$me.s" --start -- -w
 	controller=$(controller "$me.s")
