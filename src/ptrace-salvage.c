@@ -17,6 +17,7 @@
 #include "src/base/output.h"
 #include "src/base/scope.h"
 #include "src/session/orphans.h"
+#include "src/session/session_path.h"
 
 #define DEFAULT_LOG "ptrace.salvaged"
 
@@ -170,7 +171,7 @@ int main(int argc, char **argv)
 	size_t count, done = 0;
 	PTRC_SCOPED bool *was_meant = NULL;
 	char id[17];
-	int key;
+	int key, error;
 
 	ptrc_cli_begin(&cli);
 	while ((key = ptrc_cli_next(argc, argv)) != -1)
@@ -192,7 +193,11 @@ int main(int argc, char **argv)
 	if (is_listing && (output || is_discarding))
 		ptrc_cli_usage(output ? "--output" : "--discard", "needs a STREAM, or --all");
 	ptrc_output_begin();
-	list = ptrc_orphans_list(&count);
+	error = ptrc_orphans_list(&list, &count);
+	if (error) {
+		ptrc_session_say_directory(error);
+		status = PTRC_EXIT_FAILED;
+	}
 	was_meant = ptrc_cli_allocate((size_t)argc * sizeof(*was_meant));
 	for (size_t i = 0; i < count; i++) {
 		bool is_wanted = optind == argc;
@@ -214,12 +219,12 @@ int main(int argc, char **argv)
 			put_text(&out, &list[i], &r);
 	}
 	for (int a = optind; a < argc; a++)
-		if (!was_meant[a]) {
+		if (!was_meant[a] && !error) {
 			ptrc_cli_message(argv[a],
 					 "no unfinished stream; 'ptrace-salvage' lists them");
 			status = PTRC_EXIT_FAILED;
 		}
-	if (!done && optind == argc && !is_json)
+	if (!done && !error && optind == argc && !is_json)
 		ptrc_buffer_text(&out, "There are no unfinished streams.\n");
 	if (optind == argc)
 		ptrc_orphans_say_dropped(is_all);

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <trace.h>
+#include <unistd.h>
 
 #include "lib/base/atomic.h"
 #include "lib/base/file.h"
@@ -505,7 +506,10 @@ int ptrc_orphan_tell(unsigned int number, struct posixtrace_orphan *orphan)
 		return error;
 	l.dirfd = dirfd;
 	ptrc_shmdir_for_each(dirfd, look_for_number, &l);
-	error = l.id ? open_orphan(dirfd, l.uid, l.id, &is_aside, &fd) : ENOENT;
+	/* Where /dev/shm is read-only no object was opened above. */
+	if (!l.id)
+		return ptrc_sys(SYS_faccessat, dirfd, ".", W_OK) ? EPERM : ENOENT;
+	error = open_orphan(dirfd, l.uid, l.id, &is_aside, &fd);
 	if (error)
 		return error == ESRCH ? ENOENT : error;
 	orphan->pt_id = l.id;

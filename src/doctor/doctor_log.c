@@ -249,11 +249,14 @@ static void check_losses(struct ptrc_doctor *d, const char *path, const struct p
 {
 	/* If events were lost because the log was full, ptrc_doctor_losses() says that the log was full. */
 	bool is_only_full = is_log_full && !l->log_events;
-	size_t count;
-	PTRC_SCOPED struct posixtrace_orphan *orphans = ptrc_orphans_list(&count);
-	const struct posixtrace_orphan *orphan = ptrc_orphans_find(orphans, count, path);
+	PTRC_SCOPED struct posixtrace_orphan *orphans;
+	const struct posixtrace_orphan *orphan;
 	struct ptrc_losses others = *l;
+	size_t count;
 
+	/* Ignores the error if they cannot be listed, because doctor_machine.c reports that. */
+	ptrc_orphans_list(&orphans, &count);
+	orphan = ptrc_orphans_find(orphans, count, path);
 	if (l->is_unclosed && orphan)
 		ptrc_doctor_problem(d, "log", path, "ptrace-salvage writes them",
 				    "is not closed: process %ld, which was to write it, was "

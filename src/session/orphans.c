@@ -14,6 +14,7 @@
 #include "src/base/same_file.h"
 #include "src/base/scope.h"
 #include "src/session/session_client.h"
+#include "src/session/session_path.h"
 #include "src/session/keeper.h"
 #include "src/session/logfile.h"
 #include "src/query/reader.h"
@@ -21,14 +22,16 @@
 /* The most bytes of a path. */
 enum { PATH_BYTES = 4096 };
 
-struct posixtrace_orphan *ptrc_orphans_list(size_t *count)
+int ptrc_orphans_list(struct posixtrace_orphan **list, size_t *count)
 {
-	struct posixtrace_orphan *list = NULL, one;
+	struct posixtrace_orphan one;
+	int error;
 
+	*list = NULL;
 	*count = 0;
-	while (!posixtrace_get_orphan((unsigned int)*count, &one, sizeof(one)))
-		*ptrc_append(list, *count) = one;
-	return list;
+	while (!(error = posixtrace_get_orphan((unsigned int)*count, &one, sizeof(one))))
+		*ptrc_append(*list, *count) = one;
+	return error == ENOENT ? 0 : error;
 }
 
 const char *ptrc_orphan_id(const struct posixtrace_orphan *o, char text[17])
@@ -134,43 +137,51 @@ const struct posixtrace_orphan *ptrc_orphans_find(const struct posixtrace_orphan
 
 void ptrc_orphans_say_of(const char *log)
 {
+	PTRC_SCOPED struct posixtrace_orphan *list;
 	size_t count;
-	PTRC_SCOPED struct posixtrace_orphan *list = ptrc_orphans_list(&count);
+	int error = ptrc_orphans_list(&list, &count);
 	const struct posixtrace_orphan *o = ptrc_orphans_find(list, count, log);
 
 	if (o)
 		say_one(o);
+	else if (error)
+		ptrc_session_say_directory(error);
 	else
 		ptrc_keeper_say_stopped(log);
 }
 
-bool ptrc_orphans_count(char text[100])
+int ptrc_orphans_count(size_t *count, char text[100])
 {
-	size_t count;
+	PTRC_SCOPED struct posixtrace_orphan *list;
+	int error = ptrc_orphans_list(&list, count);
 
-	free(ptrc_orphans_list(&count));
-	snprintf(text, 100, "%zu unfinished stream%s of killed controllers %s in /dev/shm", count,
-		 count == 1 ? "" : "s", count == 1 ? "stands" : "stand");
-	return count;
+	snprintf(text, 100, "%zu unfinished stream%s of killed controllers %s in /dev/shm", *count,
+		 *count == 1 ? "" : "s", *count == 1 ? "stands" : "stand");
+	return error;
 }
 
 void ptrc_orphans_say(void)
 {
 	char text[100];
+	size_t count;
+	int error = ptrc_orphans_count(&count, text);
 
-	if (ptrc_orphans_count(text))
+	if (error)
+		ptrc_session_say_directory(error);
+	if (count)
 		ptrc_cli_message(NULL, "%s; 'ptrace-salvage' lists %s", text,
-				 text[1] == ' ' && *text == '1' ? "it" : "them");
+				 count == 1 ? "it" : "them");
 	ptrc_orphans_say_dropped(false);
 }
 
 bool ptrc_orphans_of_session(const char *name, char text[PTRC_ORPHANS_TEXT_BYTES])
 {
-	size_t count;
-	PTRC_SCOPED struct posixtrace_orphan *list = ptrc_orphans_list(&count);
+	PTRC_SCOPED struct posixtrace_orphan *list;
 	const struct posixtrace_orphan *last = NULL;
 	char words[100], id[17];
+	size_t count;
 
+	ptrc_orphans_list(&list, &count);
 	for (size_t i = 0; i < count; i++)
 		if (!strcmp(list[i].pt_name, name) &&
 		    (!last || last->pt_created.tv_sec < list[i].pt_created.tv_sec ||
@@ -220,10 +231,12 @@ static bool settle_one(const struct posixtrace_orphan *o, const char *output)
 
 bool ptrc_orphans_settle(const char *output)
 {
-	size_t count;
-	PTRC_SCOPED struct posixtrace_orphan *list = ptrc_orphans_list(&count);
+	PTRC_SCOPED struct posixtrace_orphan *list;
 	bool is_free = true;
+	size_t count;
 
+	/* If they cannot be listed, the trace that is made next fails, and says why. */
+	ptrc_orphans_list(&list, &count);
 	for (size_t i = 0; i < count; i++)
 		is_free &= settle_one(&list[i], output);
 	return is_free;

@@ -8,8 +8,9 @@
 
 #include <posixtrace-control.h>
 
-/* Returns a list of all orphans, which the caller frees. */
-struct posixtrace_orphan *ptrc_orphans_list(size_t *count);
+/* Stores a list of all orphans, which the caller frees. Returns 0 or why there may be others: an error number for
+ * ptrc_session_say_directory(). */
+int ptrc_orphans_list(struct posixtrace_orphan **list, size_t *count);
 
 /* Writes the identifier of an orphan's stream, 16 hexadecimal digits, to `text`. Returns `text`. */
 const char *ptrc_orphan_id(const struct posixtrace_orphan *, char text[17]);
@@ -26,11 +27,12 @@ void ptrc_orphans_say_dropped(bool is_forgetting);
 /* Returns the orphan whose log is this file; NULL if there is none. */
 const struct posixtrace_orphan *ptrc_orphans_find(const struct posixtrace_orphan *list,
 						  size_t count, const char *log);
-/* Prints a message if the log is that of an orphan, or else if the keeper that writes the log is stopped. */
+/* Prints a message if the log is that of an orphan, or if that cannot be found out, or else if the keeper that writes
+ * the log is stopped. */
 void ptrc_orphans_say_of(const char *log);
-/* Stores a sentence that says how many orphans exist. Returns false if none. */
-bool ptrc_orphans_count(char text[100]);
-/* Prints how many orphans exist, if any, and how many were dropped, if any. */
+/* Stores how many orphans exist, and a sentence that says so. Returns as ptrc_orphans_list(). */
+int ptrc_orphans_count(size_t *count, char text[100]);
+/* Prints how many orphans exist, if any, or why that cannot be found out, and how many were dropped, if any. */
 void ptrc_orphans_say(void);
 
 /* The most bytes of the text that ptrc_orphans_of_session() stores. */

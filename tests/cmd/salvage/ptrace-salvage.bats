@@ -98,6 +98,26 @@ crash_flushed() {
 	silently 0 ptrace-stat ended.log
 }
 
+@test "streams that cannot be listed are not denied" {
+	needs_own_directory
+	crash run.log
+	local own=/dev/shm/posixtrace-$EUID c
+	local read_only='mount --bind /dev/shm /dev/shm; mount -o remount,ro,bind /dev/shm; "$@"'
+	chmod 755 "$own"
+	for c in '' --all --json '--all --discard' 0123456789abcdef; do
+		reports 1 "$own: not safe to use*" ptrace-salvage $c
+		[ -z "$stdout" ]
+	done
+	run_split ptrace-dump ./run.log
+	[[ $stderr == *"has no end"*"$own: not safe to use"* ]]
+	chmod 700 "$own"
+	own_mounts "$read_only" ptrace-salvage
+	[[ $status == 1 && -z $stdout && $stderr == "ptrace-salvage: /dev/shm: is mounted read-only, "* ]]
+	own_mounts "$read_only" ptrace-list
+	[[ $status == 0 && $stderr == "ptrace-list: /dev/shm: is mounted read-only, "* ]]
+	ptrace-salvage --all
+}
+
 @test "a session that is gone: stat names what is unfinished" {
 	local controller
 	needs_own_directory
