@@ -788,8 +788,8 @@ static int make_log(const struct ptrc_stream_header *h, uint32_t uid,
 	}
 }
 
-/* Closes the log. Unless is_kept, also deletes a new log whose head no keeper has written. A new
- * log with a head stays, and a later attempt to finish the orphan continues it. */
+/* Closes the log. Unless is_kept, also deletes a new log whose head no keeper has written, or that a
+ * keeper has given up. Another new log stays, and a later attempt to finish the orphan continues it. */
 static void close_log(const struct ptrc_stream_header *h, struct orphan_log *log, bool is_kept)
 {
 	struct stat st, there;

@@ -445,8 +445,9 @@ static int prepare(struct keeper *k, enum ptrc_keeper_task task)
 	static char base[PTRC_LOG_PATH_BYTES];
 	struct ptrc_keeper_work *work = &k->work;
 	uint64_t new_member;
+	struct ptrc_log_state old;
 	uint32_t place;
-	bool begins;
+	bool begins, has_old;
 	int log_fd, error = 0;
 
 	/* The watcher is started before anything is written. So if a limit forbids this thread, the
@@ -478,8 +479,11 @@ static int prepare(struct keeper *k, enum ptrc_keeper_task task)
 	work->writer.arg = k;
 	/* Takes out of the stream the events that the stream's own log already has, so that they
 	 * are not written twice. */
-	if (task != PTRC_KEEPER_NEW &&
-	    (!begins || ptrc_log_state_read(work->stream.header, &work->writer.state)))
+	has_old =
+		task != PTRC_KEEPER_NEW && begins && ptrc_log_state_read(work->stream.header, &old);
+	if (has_old)
+		work->writer.state = old;
+	if (!begins || has_old)
 		ptrc_keeper_work_recover(work);
 	if (begins)
 		ptrc_log_state_begin_rest(&work->writer.state);
@@ -496,9 +500,15 @@ static int prepare(struct keeper *k, enum ptrc_keeper_task task)
 		return error;
 	ptrc_store_release(&work->stream.header->is_log_new, 0);
 	if (task == PTRC_KEEPER_ORPHAN)
-		return finish_for_dead(k);
-	k->is_ready = true;
-	return 0;
+		error = finish_for_dead(k);
+	k->is_ready = !error;
+	/* A new log that has no event is of no use: the process that made it deletes it, and the
+	 * next attempt finds the log before it. */
+	if (error && task == PTRC_KEEPER_ORPHAN && begins && !work->writer.state.events) {
+		ptrc_log_state_give_back(&work->writer, has_old ? &old : NULL);
+		ptrc_store_release(&work->stream.header->is_log_new, 1);
+	}
+	return error;
 }
 
 static void set_own_limits(void)

@@ -175,6 +175,20 @@ void ptrc_log_state_begin_rest(struct ptrc_log_state *s)
 	*s = (struct ptrc_log_state){.flags = PTRC_LOG_STATE_AFTER_STOP, .past = past};
 }
 
+void ptrc_log_state_give_back(struct ptrc_log_writer *w, const struct ptrc_log_state *old)
+{
+	uint64_t waits = w->state.flags & PTRC_LOG_STATE_MARKERS_WAIT;
+
+	if (!old) {
+		ptrc_store_release(&w->header->log_state[0], 0);
+		return;
+	}
+	w->state = *old;
+	w->state.flags |= waits;
+	w->place = 1 - w->place;
+	ptrc_log_state_save(w);
+}
+
 void ptrc_log_note_loss(struct ptrc_log_writer *w)
 {
 	ptrc_status_set(w->header, PTRC_ST_LOG_OVERRUN | PTRC_ST_EVER_LOG_OVERRUN);

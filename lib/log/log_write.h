@@ -279,6 +279,9 @@ void ptrc_log_state_leave(struct ptrc_log_writer *w);
  * own log has events, it counts as an earlier file of the new log, so that readers know that its
  * events are missing in the new log. */
 void ptrc_log_state_begin_rest(struct ptrc_log_state *state);
+/* Gives up a rest log that has no events: the stream's log is again the one before it, with the state `old`, or none
+ * if `old` is NULL. */
+void ptrc_log_state_give_back(struct ptrc_log_writer *w, const struct ptrc_log_state *old);
 /* Notes in the status of the stream that the log has lost events. */
 void ptrc_log_note_loss(struct ptrc_log_writer *w);
 

@@ -425,7 +425,7 @@ struct ptrc_stream_header {
 	 * empty file. The inode does not show this, because the new file may have the inode of the
 	 * old log. Set or cleared under the cleaner's lock (lib/process/orphan.h) before the keeper
 	 * is started. The keeper clears it once it has written the start of the file, before it
-	 * writes events. */
+	 * writes events, and sets it again if it gives the file up without any. */
 	_Atomic uint32_t is_log_new;
 	/* Not 0: the log is closed without waiting until its data is on the disk. Written by the
 	 * controller. */

@@ -440,6 +440,12 @@ TEST(on_a_full_disk_the_stream_stays_and_goes_elsewhere, "", NEEDS_KEEPER)
 	struct posixtrace_orphan o = only_orphan();
 	CHECK_EQ(posixtrace_salvage_orphan(o.pt_id, NULL, NULL), ENOSPC);
 	CHECK(!is_there(beside("log.salvaged")));
+	/* Another file there is no better, and leaves no trace. */
+	for (int i = 0; i < 2; i++) {
+		CHECK_EQ(posixtrace_salvage_orphan(o.pt_id, beside("rest.log"), NULL), ENOSPC);
+		CHECK(!is_there(beside("rest.log")));
+		CHECK_STR_EQ(only_orphan().pt_log, o.pt_log);
+	}
 	/* What could be written is not both in the old log and in the new one. */
 	int fd = (int)CHECK_SYS(open(path, O_RDONLY | O_CLOEXEC));
 	trace_id_t log = ts_open_log(fd);
@@ -453,6 +459,9 @@ TEST(on_a_full_disk_the_stream_stays_and_goes_elsewhere, "", NEEDS_KEEPER)
 	snprintf(elsewhere, sizeof(elsewhere), "%s.log", directory);
 	CHECK_OK(posixtrace_salvage_orphan(o.pt_id, elsewhere, written));
 	expect_log(elsewhere, 10, 15010);
+	CHECK_OK(posixtrace_log_open(elsewhere, &log));
+	CHECK_EQ(counts_of(log).pt_earlier_files, 1);
+	ts_close_log(log);
 	CHECK_SYS(unlink(elsewhere));
 }
 
