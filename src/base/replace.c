@@ -15,20 +15,21 @@
 
 enum { SIGNATURE_MAX_BYTES = 80 };
 
-/* *answer becomes whether the file starts with the signature. Returns 0 or an error number. */
-static int has_signature(int fd, const struct ptrc_replace_kind *kind, bool *answer)
+/* *answer becomes whether the file, which is open for writing only, starts with the signature. Returns 0 or an error
+ * number; ESTALE: the path leads to another file now. */
+static int has_signature(const struct stat *file, const char *path,
+			 const struct ptrc_replace_kind *kind, bool *answer)
 {
+	/* /proc/self/fd would lead to the same file, but there may be no /proc. */
+	PTRC_SCOPED_FD in = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	char bytes[SIGNATURE_MAX_BYTES];
-	PTRC_SCOPED_FD in = -1;
-	char path[32];
+	struct stat st;
 	ssize_t n;
 
-	/* As the descriptor is write-only, opens the file again, by a path that leads to the same file even if
-	 * the user's path now leads to another one. */
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	in = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (in < 0)
+	if (in < 0 || fstat(in, &st))
 		return errno;
+	if (!ptrc_is_same_file(&st, file))
+		return ESTALE;
 	n = pread(in, bytes, kind->signature_bytes, 0);
 	if (n < 0)
 		return errno;
@@ -54,7 +55,7 @@ static bool may_replace(int fd, const char *path, const struct ptrc_replace_kind
 	}
 	if (!S_ISREG(st.st_mode) || !st.st_size)
 		return true;
-	error = has_signature(fd, kind, &is_ours);
+	error = has_signature(&st, path, kind, &is_ours);
 	if (error)
 		ptrc_cli_message(path,
 				 "exists and cannot be read, so it may not be %s: %s; name another "

@@ -50,6 +50,12 @@ void ptrc_doctor_say(struct ptrc_doctor *, enum ptrc_doctor_status, const char *
 		     const char *thing, const char *advice, const char *format, ...)
 	__attribute__((format(printf, 6, 7), nonnull(1, 3, 4, 6)));
 
+/* For a program that does not have the library, and what to do about it. */
+#define PTRC_DOCTOR_NOT_LINKED                                                                      \
+	"is not linked with the library: it has no events of its own, unless it loads the library " \
+	"later, as Python does; programs that it starts are traced if they have it"
+#define PTRC_DOCTOR_LINK_IT "if its own events are missing, link it with -lposixtrace"
+
 #define ptrc_doctor_ok(d, check, thing, ...) \
 	ptrc_doctor_say(d, PTRC_DOCTOR_OK, check, thing, NULL, __VA_ARGS__)
 #define ptrc_doctor_note(d, ...) ptrc_doctor_say(d, PTRC_DOCTOR_NOTE, __VA_ARGS__)

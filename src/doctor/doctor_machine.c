@@ -249,9 +249,9 @@ void ptrc_doctor_disk(struct ptrc_doctor *d, const char *path)
 				    "its file system is full: %s free",
 				    ptrc_doctor_size(room, text));
 	else if (v.f_blocks && room < LOG_ROOM_USUAL)
-		ptrc_doctor_note(d, "disk", path, "make room, or give --log-max-size",
-				 "its file system is nearly full: %s free",
-				 ptrc_doctor_size(room, text));
+		ptrc_doctor_note(
+			d, "disk", path, "make room, or give --log-max-size and --log-full-policy",
+			"its file system has little room: %s free", ptrc_doctor_size(room, text));
 	else
 		ptrc_doctor_ok(d, "disk", path, "%s free", ptrc_doctor_size(room, text));
 }

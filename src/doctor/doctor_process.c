@@ -108,12 +108,8 @@ static void check_library(struct patient *p)
 		 * the purpose of the program may be to start other programs. */
 		ptrc_doctor_say(p->d,
 				p->d->is_about_tracing ? PTRC_DOCTOR_PROBLEM : PTRC_DOCTOR_NOTE,
-				"library", p->thing,
-				"if its own events are missing, link it with -lposixtrace",
-				"runs %s, which is not linked with the library, so it has no "
-				"events of its own; programs that it starts are traced if they "
-				"have it",
-				exe);
+				"library", p->thing, PTRC_DOCTOR_LINK_IT,
+				"runs %s, which " PTRC_DOCTOR_NOT_LINKED, exe);
 }
 
 bool ptrc_doctor_status(struct ptrc_doctor *d, const char *thing, const char *session,

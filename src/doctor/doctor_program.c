@@ -241,11 +241,8 @@ static void say_library(struct ptrc_doctor *d, const char *path, enum ptrc_docto
 			ptrc_doctor_ok(d, "library", path, "gets the library by LD_PRELOAD");
 		else
 			/* Only a note, because a shell, env(1), nice(1) and the like normally lack the library. */
-			ptrc_doctor_note(d, "library", path,
-					 "if its own events are missing, link it with -lposixtrace",
-					 "is not linked with the library, so it has no events of "
-					 "its own; programs that it starts are traced if they have "
-					 "it");
+			ptrc_doctor_note(d, "library", path, PTRC_DOCTOR_LINK_IT,
+					 PTRC_DOCTOR_NOT_LINKED);
 		break;
 	}
 }

@@ -22,8 +22,8 @@
 #define LIBRARY "posixtrace-preload.so"
 /* The end of a message that says that COMMAND, and what it executed, did nothing that is recorded. */
 #define OR_NOT_LOADED                                                                              \
-	", or the program that did cannot be recorded (linked statically, privileged, or without " \
-	"LD_PRELOAD)"
+	", or the program that did cannot be recorded (linked statically, privileged, of another " \
+	"user, or without LD_PRELOAD)"
 
 static const struct {
 	/* The environment variable from which the preloaded library (lib/preload) reads its patterns. */

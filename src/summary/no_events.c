@@ -43,8 +43,8 @@ const char *ptrc_no_events_reason(const struct ptrc_no_events *n, char text[PTRC
 
 	if (!n->opened_types)
 		snprintf(text, PTRC_NO_EVENTS_BYTES,
-			 "no program with the library, of this user and in this namespace, opened "
-			 "an event type%s",
+			 "no program with the library, of this user and namespace, with /proc and "
+			 "this /dev/shm, opened an event type%s",
 			 in_children);
 	else if (n->filtered_types == n->opened_types)
 		snprintf(text, PTRC_NO_EVENTS_BYTES,

@@ -239,10 +239,11 @@ static bool end(void *self)
 		if (lost.pt_refused_names < s->refused_names)
 			lost.pt_refused_names = s->refused_names;
 		lost.pt_source_missed_events += s->unshown_events + s->source_unshown_events;
-		lost.pt_is_source_uncounted |=
-			s->is_unreadable_uncounted || s->is_overrun || s->is_unclosed ||
-			s->is_rest_unshown || s->is_log_gone || s->unwritten_events ||
-			s->is_source_uncounted || (s->missing_files && !s->missing_events);
+		lost.pt_is_source_uncounted |= s->is_unreadable_uncounted || s->is_overrun ||
+					       s->is_unclosed || s->is_rest_unshown ||
+					       s->is_log_gone || s->unwritten_events ||
+					       s->write_error || s->is_source_uncounted ||
+					       (s->missing_files && !s->missing_events);
 	}
 	add_overflow(l);
 	if (!l->error)

@@ -266,7 +266,7 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 	sleeper
 	exits 0 ptrace-create --json --pid="$sleeper" --name="$me.a"
 	valid create <<<"$stdout"
-	why="$sleeper (sleep): runs $(readlink "/proc/$sleeper/exe"), which is not linked with the library, so it has no events of its own; programs that it starts are traced if they have it; if its own events are missing, link it with -lposixtrace"
+	why="$sleeper (sleep): runs $(readlink "/proc/$sleeper/exe"), which is not linked with the library: it has no events of its own, unless it loads the library later, as Python does; programs that it starts are traced if they have it; if its own events are missing, link it with -lposixtrace"
 	[ "$stderr" = "ptrace-create: $why" ]
 	[ "$(jq -r .obstacle <<<"$stdout")" = "$why" ]
 	run_split ptrace-doctor "$me.a"
@@ -319,6 +319,8 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 	export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 	own_mounts 'mount -t tmpfs tmpfs /proc; ptrace-create --pid=$$ --name="$1"' "$me.a"
 	[[ $stderr == *"ptrace-create: /proc: is not mounted: processes cannot be told apart; mount the proc of this pid namespace: mount -t proc proc /proc"* ]]
+	# The log that the command would replace is one, though /proc does not show what is open.
+	ptrace-run -o run.log -- "$traced"
 	own_mounts 'mount -t tmpfs tmpfs /proc; ptrace-run -o run.log -- true'
 	[[ $stderr == *"ptrace-run: /proc: is not mounted: "* ]]
 	unshare -p -f true 2>/dev/null || skip "no pid namespaces"

@@ -703,7 +703,7 @@ untraced() {
 }
 
 @test "why nothing was recorded is told as far as it is known" {
-	none="no program with the library, of this user and in this namespace, opened an event type"
+	none="no program with the library, of this user and namespace, with /proc and this /dev/shm, opened an event type"
 	reports 0 "true: no event was recorded*: $none; 'ptrace-doctor -- true' looks for the library" ptrace-run -o run.log -- true
 	opened="programs opened 1 event type, and no event of it happened while the trace ran"
 	for os in auto none process; do

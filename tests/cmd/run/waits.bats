@@ -193,7 +193,7 @@ no_begin_is_alone() {
 @test "a program that has no waits, and one into which nothing can be loaded" {
 	# A wrapper may have executed such a program, or one that does not get LD_PRELOAD.
 	reason="no wait was recorded: neither it nor a program that it executed called a function that --waits selects,"
-	reason+=" except inside the C library, or the program that did cannot be recorded (linked statically, privileged,"
+	reason+=" except inside the C library, or the program that did cannot be recorded (linked statically, privileged, of another user,"
 	reason+=" or without LD_PRELOAD)"
 	reports 0 "true: $reason" ptrace-run --waits -o run.log -- true
 	reports 0 "env: $reason" ptrace-run --waits -o run.log -- env -i sleep 0

@@ -20,6 +20,22 @@ begin() {
 	record "$@" -- -n 50
 }
 
+@test "if the flush fails the snapshot says that events are missing" {
+	traced_start -w -W -n 9000 -s 100
+	mkdir disk
+	own_mounts 'mount -t tmpfs -o size=300k none disk
+		ptrace-create --pid="$2" --name="$1" --start -o disk/run.log
+		ptrace-event --pid="$2" early
+		ptrace-flush "$1"
+		echo >&7
+		until grep -qx done out; do sleep 0.02; done
+		ptrace-snapshot -o snap.log "$1" || echo "status $?"
+		ptrace-shutdown --allow-loss "$1"' "$me" "$pid"
+	[[ $stderr == *"earlier events are in its log, "* && $stdout == *"status 3"* ]]
+	reports 3 "snap.log: *" ptrace-dump --verify snap.log
+	[ "$(ptrace-dump --allow-loss --count --event=traced.event snap.log)" -eq 9000 ]
+}
+
 @test "what a stream without a log holds becomes a closed log, and stays in it" {
 	begin "$me.a"
 	for log in one.log two.log; do

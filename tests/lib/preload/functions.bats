@@ -465,7 +465,7 @@ function.end code function, caller call_site" ]
 	assert_one_message ptrace-run
 	reason="no function was recorded: neither it nor a program that it executed called a function that --functions"
 	reason+=" selects and that was compiled with -finstrument-functions or -fxray-instrument, or the program that did"
-	reason+=" cannot be recorded (linked statically, privileged, or without LD_PRELOAD)"
+	reason+=" cannot be recorded (linked statically, privileged, of another user, or without LD_PRELOAD)"
 	[ "$stderr" = "ptrace-run: ./plain: $reason" ]
 	run_split ptrace-run --functions='out*' -o run.log -- ./plain
 	[ "$stderr" = "ptrace-run: ./plain: $reason" ]
