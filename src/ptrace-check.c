@@ -173,6 +173,7 @@ int main(int argc, char **argv)
 	if (told == PTRC_EXIT_FAILED)
 		status = told;
 	ptrc_check_report_times(&check);
+	ptrc_selection_say_orphans(&selection);
 	ptrc_output_end(&query.out);
 	ptrc_judge_free(&check.judge);
 	ptrc_selection_free(&selection);

@@ -50,6 +50,8 @@ crash_flushed() {
 		run_split ptrace-$c other.log
 		[[ $stderr == *"has no end"* && $stderr != *unfinished* ]]
 	done
+	run_split ptrace-check --no-loss run.log
+	[[ $stderr == *"an unfinished stream of process "*"'ptrace-salvage "*"' writes it" ]]
 	ptrace-doctor --json ./run.log | jq -se 'any(.[]; .check == "log" and (.message |
 		test("is not closed: process [0-9]+, which was to write it, was killed")) and
 		(.advice | test("ptrace-salvage")))'
