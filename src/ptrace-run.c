@@ -65,6 +65,8 @@ enum {
 	WORD_MS = 1000,
 	/* How often this process looks whether the log can be written. */
 	LOOK_MS = 1000,
+	/* How long the processes that COMMAND has started may take to end after it. */
+	GRACE_MS = 100,
 };
 
 enum {
@@ -657,10 +659,12 @@ static void say_write_error(struct run *r, int error)
 }
 
 /* Waits as wait_and_serve() while programs record. */
-static bool wait_while_traced(struct run *r, int signal_fd, struct signalfd_siginfo *info)
+static bool wait_while_traced(struct run *r, int signal_fd, int limit_ms,
+			      struct signalfd_siginfo *info)
 {
 	bool looks = !r->said_error && r->is_recording;
-	bool is_signal = wait_and_serve(r, signal_fd, looks ? LOOK_MS : -1, info);
+	bool is_signal =
+		wait_and_serve(r, signal_fd, looks && limit_ms < 0 ? LOOK_MS : limit_ms, info);
 	int error =
 		looks && r->is_recording ? ptrc_trace_flush_error(ptrc_server_trace(r->server)) : 0;
 
@@ -689,7 +693,7 @@ static int wait_child(struct run *r)
 		}
 		if (pid == r->child && WIFSTOPPED(status))
 			ptrc_group_signal_stop();
-		if (wait_while_traced(r, r->signal_fd, &info) && info.ssi_signo != SIGCHLD)
+		if (wait_while_traced(r, r->signal_fd, -1, &info) && info.ssi_signo != SIGCHLD)
 			pass_on(r, &info);
 	}
 }
@@ -820,14 +824,16 @@ static void __attribute__((noreturn)) leave_log(struct run *r)
 	_exit(status_without_log(r->outcome.status));
 }
 
-/* For --until=all: waits until a signal comes, or until all processes have ended that are traced or that events of
- * the operating system show. */
+/* Waits until a signal comes, or until all processes have ended that are traced or that events of the operating system
+ * show. Without --until=all, gives up after GRACE_MS: helpers that end because COMMAND has ended have not gone
+ * on. */
 static void wait_rest(struct run *r)
 {
 	PTRC_SCOPED_FD signals = open_end_signals(true);
-	bool is_signal = false;
+	int64_t end_ns = ptrc_now_ns() + GRACE_MS * PTRC_NS_PER_MS;
+	bool is_signal = false, is_over = false;
 
-	while (r->is_recording && !is_signal) {
+	while (r->is_recording && !is_signal && !is_over) {
 		struct signalfd_siginfo info;
 		struct ptrc_traced rest, none = {0};
 		pid_t pid;
@@ -843,8 +849,11 @@ static void wait_rest(struct run *r)
 		/* ESRCH: the process has ended since it was found. */
 		if (!pid || (r->awaited_fd < 0 && errno != ESRCH))
 			break;
-		while (r->is_recording && !is_signal && r->awaited_fd >= 0)
-			is_signal = wait_while_traced(r, signals, &info);
+		while (r->is_recording && !is_signal && !is_over && r->awaited_fd >= 0) {
+			is_signal =
+				wait_while_traced(r, signals, is_until_all ? -1 : GRACE_MS, &info);
+			is_over = !is_until_all && ptrc_now_ns() >= end_ns;
+		}
 	}
 	if (r->awaited_fd >= 0)
 		close(r->awaited_fd);
@@ -1115,8 +1124,7 @@ int main(int argc, char **argv)
 	r.has_command_ended = true;
 	ptrc_server_target_ended(r.server);
 	ptrc_group_signal_end();
-	if (is_until_all)
-		wait_rest(&r);
+	wait_rest(&r);
 	if (r.is_recording)
 		end_recording(&r);
 	if (error) {

@@ -766,7 +766,8 @@ void ptrc_server_step(struct ptrc_server *s, const struct pollfd *p)
 		close(s->target_fd);
 		s->target_fd = -1;
 		ptrc_server_target_ended(s);
-		s->is_end_wanted |= s->plan->is_until_exit;
+		/* The run itself decides when it ends. */
+		s->is_end_wanted |= s->plan->is_until_exit && !s->plan->is_run;
 	}
 	if (p[POLL_LISTEN].revents)
 		accept_client(s);

@@ -1364,6 +1364,15 @@ hops() {
 	[ "$(grep -o 'traced ([0-9]*)' <<<"$stderr" | wc -l)" -ge 5 ]
 }
 
+@test "a helper that ends because COMMAND has ended has not gone on" {
+	local command='rm -f ready; "$0" -w -n 3 -p 15000 <in >ready & exec 9>in; until [ -s ready ]; do sleep 0.01; done'
+	mkfifo in
+	# It may take too long on a machine that is busy.
+	complete() { ptrace-run -o run.log -- bash -c "$command" "$traced"; }
+	wait_until complete
+	[ "$(events run.log traced.event)" -eq 3 ]
+}
+
 @test "--until=all records to the end of all processes that are traced" {
 	open_input
 	begins runner ptrace-run -o run.log --json=result --until=all -- bash -c "$background; touch ended" "$traced"
