@@ -37,6 +37,31 @@ one_event() {
 	exits 0 ptrace-dump --count --where='data.text == 5' --decode='posix_trace_stop=u8 text' run.log
 }
 
+@test "a mistake in an expression is told if --event leaves no event with JSON data" {
+	made run.log <<-'END'
+		layout job enum u8 {ok, failed} status, str who
+		layout sh json
+		event 1000 1 1 job u8:1 str:me
+		event 2000 1 1 sh str:{"status":"down","who":5}
+	END
+	bad="column 16: 'faild' is no name of a value of data.status (did you mean 'failed'?). Try*"
+	reports 2 "--where: $bad" ptrace-dump --event='jo*' --where='data.status == "faild"' run.log
+	exits 2 ptrace-dump --pairs --event=job --where='data.status == "faild"' run.log
+	exits 2 ptrace-export --to=csv --event=job --where='data.status == "faild"' run.log
+	exits 2 ptrace-export --to=chrome --event=job --where='data.status == "faild"' run.log
+	exits 2 ptrace-report --text --event=job --where='data.status == "faild"' run.log
+	exits 2 ptrace-dump --event=job --where='data.who == 5' run.log
+	reports 2 "--around: $bad" ptrace-dump --around='job where data.status == "faild"' run.log
+	# An event with JSON data may have any value in a member of this name.
+	prints 0 1 ptrace-dump --count --where='data.status == "down"' run.log
+	prints 0 1 ptrace-dump --count --event=job --event=sh --where='data.who == 5' run.log
+	prints 0 1 ptrace-dump --count --event=sh --where='data.status == "down"' run.log
+	exits 0 ptrace-dump --count --event=job --around='sh where data.status == "down"' run.log
+	# The other event of a pair may have it.
+	exits 0 ptrace-dump --pair=job..sh --event=job --where='end.data.status == "down"' run.log
+	[ -n "$stdout" ]
+}
+
 @test "an event has the documented members" {
 	begin=$(date +%s)
 	one_event name -d 'some data' >event
