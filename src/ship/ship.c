@@ -307,24 +307,32 @@ static enum ptrc_ship_result deliver(struct work *w, struct delivery *d)
 	struct ptrc_shipper *s = w->shipper;
 	struct attempt a = attempt_by(s);
 	enum ptrc_ship_outcome outcome;
+	/* The size of the first attempt, which has all rows that the server has not got from an earlier process. */
+	uint64_t rows = 0, bytes = 0;
 
 	do {
 		enum ptrc_ship_result result = d->is_doubtful ? settle(w, d) : PTRC_SHIPPED;
 
-		if (result == PTRC_SHIPPED && d->known >= d->batch.count)
-			note_success(s);
-		if (result != PTRC_SHIPPED || d->known >= d->batch.count)
+		if (result != PTRC_SHIPPED)
 			return result;
+		if (d->known >= d->batch.count) {
+			note_success(s);
+			break;
+		}
 		if (is_stopped(s))
 			return PTRC_SHIP_STOPPED;
+		if (!rows) {
+			rows = d->batch.count - d->known;
+			bytes = d->body->used;
+		}
 		outcome = ptrc_ship_server_insert(s->server, "events", d->body, d->token);
 		/* If no byte was sent, for example because no connection was made, the server has got no row. */
 		d->is_doubtful = d->is_doubtful || s->server->sent;
 	} while (is_asked_again(&a, outcome));
-	if (a.result == PTRC_SHIPPED) {
-		s->sent.rows += d->batch.count - d->known;
+	if (a.result == PTRC_SHIPPED && rows) {
+		s->sent.rows += rows;
 		s->sent.batches++;
-		s->sent.bytes += d->body->used;
+		s->sent.bytes += bytes;
 	}
 	return a.result;
 }

@@ -695,6 +695,13 @@ has_once() {
 	jq -se '.[1].bytes > 0 and .[2].losses.stream_events == 5 and .[3].losses.unclosed' objects
 	[ "$(jq -sr '.[1].log_id' objects)" = "$(sed -n 's/^log //p' a.log.ship)" ]
 	valid ship <objects
+	# A batch whose answer was lost was sent, too, once.
+	for act in silent 'part 3'; do
+		many "$act.log" 10
+		acts "$act"
+		ships 0 --json "$act.log"
+		jq -e '[.rows, .batches, .bytes] == [10, 1, 200] and .retries > 0' <<<"$stdout"
+	done
 	# Nothing is sent of what is there.
 	ships 0 --json a.log
 	jq -e '[.state, .rows, .next_seq, .complete] == ["whole", 0, 10, true]' <<<"$stdout"
