@@ -187,6 +187,7 @@ static void begin_span(void *self, struct ptrc_span *s)
 	const struct ptrc_pair *pair = &x->pairs->list[s->pair];
 
 	s->lane = &ptrc_export_lane(x)->lane;
+	((struct ptrc_export_span *)s)->place = x->query->shown_count;
 	x->is_in_pair = true;
 	if (is_state(x, s->pair))
 		begin_state(x, s);
@@ -288,6 +289,19 @@ static bool is_half_selected(struct ptrc_export *x, struct ptrc_view *view)
 	       ptrc_where_all_hold(select->wheres, select->where_count, single(view));
 }
 
+/* Called for a span without an end: whether it started before the events and pairs of --last. That it has no end is known
+ * only when the logs have been read, but the span counts at the place of its first event. */
+static bool is_early(struct ptrc_export *x, const struct ptrc_span *s)
+{
+	if (x->query->is_rehearsal)
+		*ptrc_append(x->open_places, x->open_place_count) =
+			((const struct ptrc_export_span *)s)->place;
+	if (!x->early_count)
+		return false;
+	x->early_count--;
+	return true;
+}
+
 /* Shows a pair, or the only known event of a pair. */
 static void show(struct ptrc_export *x, struct ptrc_span *s, enum ptrc_slice_kind kind)
 {
@@ -304,7 +318,7 @@ static void show(struct ptrc_export *x, struct ptrc_span *s, enum ptrc_slice_kin
 		return;
 	if (kind != PTRC_SLICE_STATE)
 		ptrc_pairs_count_half(x->pairs, s);
-	if (!ptrc_query_is_due(x->query))
+	if ((!s->end && is_early(x, s)) || !ptrc_query_is_due(x->query))
 		return;
 	if (has_begin && (s->end || s->fate != PTRC_SPAN_CUT) && !is_stale(x, s))
 		put_slice(x, s, kind);
@@ -488,6 +502,20 @@ static void finish(void *self, bool is_read)
 			end_loss(x, &x->losses[i]);
 }
 
+/* Counts the spans without an end that started before the last events and pairs. They are left out, so they are none of
+ * those that the second pass has to skip. */
+static void count_early(struct ptrc_export *x)
+{
+	struct ptrc_query *q = x->query;
+
+	while (x->early_count < x->open_place_count &&
+	       x->open_places[x->early_count] + x->early_count + q->last_count < q->shown_count)
+		x->early_count++;
+	q->shown_count -= x->early_count;
+	free(x->open_places);
+	x->open_places = NULL;
+}
+
 /* Called before a second reading (--last). Keeps the lanes (rows of threads): the same threads come again. */
 static void restart(void *self)
 {
@@ -495,6 +523,7 @@ static void restart(void *self)
 
 	/* Counts the pairs that are still open, because these are shown, too. */
 	finish(x, true);
+	count_early(x);
 	ptrc_pairs_forget(x->pairs);
 	x->source = NULL;
 	for (size_t i = 0; i < x->pairs->spans.lanes.count; i++) {

@@ -103,6 +103,8 @@ struct ptrc_export_span {
 	enum ptrc_waits_kind wait;
 	/* The span is the state of a thread that has ended. */
 	bool is_after_exit;
+	/* For --last: the number of events and pairs that were selected before the span started. */
+	uint64_t place;
 };
 
 struct ptrc_export_pair {
@@ -234,6 +236,11 @@ struct ptrc_export {
 	uint64_t overlap_count;
 	/* An event had a number that is exported as a counter. */
 	bool has_counter;
+	/* For --last: in the first pass, the places of the spans without an end; in the second pass, the number of those
+	 * that started before the last events and pairs and were not left out yet. */
+	uint64_t *open_places;
+	size_t open_place_count;
+	size_t early_count;
 };
 
 struct ptrc_export_format {

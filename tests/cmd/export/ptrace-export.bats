@@ -388,6 +388,32 @@ make_lost() {
 	chrome --last=2 ends.log 2>/dev/null | jq -se 'map(select(.ph == "B").tid) == [8, 9]'
 }
 
+@test "--last: a begin without an end has the place of the begin" {
+	made last.log <<-'END'
+		event 1000 7 1 a.begin
+		event 2000 7 2 b.begin
+		event 3000 7 2 b.end
+		event 4000 7 3 c.begin
+		event 5000 7 4 note
+		event 6000 7 5 d.begin
+		event 7000 7 5 d.end
+	END
+	last() {
+		[ "$(chrome --user --last="$1" last.log 2>/dev/null | jq -r 'select(.ph != "M" and .ph != "E") | .name' | sort | xargs)" = "$2" ]
+	}
+	last 1 d
+	last 2 'd note'
+	last 3 'c d note'
+	last 4 'b c d note'
+	last 5 'a b c d note'
+	last 9 'a b c d note'
+	last 0 ''
+	perfetto --user --last=2 last.log 2>/dev/null | jq -se 'length == 2'
+	# --first need not read the logs to their end, so there it follows all others.
+	chrome --user --first=3 last.log 2>/dev/null | jq -se 'map(select(.ph == "B")) == []'
+	chrome --user --first=4 last.log 2>/dev/null | jq -se 'map(select(.ph == "B") | .name) == ["a"]'
+}
+
 @test "an event without its counterpart is not selected by the name of that" {
 	printf '%s\n' 'event 1000 7 8 x.end' 'event 2000 7 8 x.begin' | made halves.log
 	chrome -e x.end halves.log 2>/dev/null | jq -se 'map(select(.ph == "B" or .ph == "i") | .name) == ["x.end"]'
