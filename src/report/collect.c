@@ -660,8 +660,8 @@ static void take_loss(struct ptrc_report *r, struct ptrc_source *s)
 
 /* ---- the sink ---- */
 
-/* If --around selects several windows of time, events between two windows are unknown. So the time between
- * them counts as a loss, and pairs across it as cut. */
+/* If --around selects several windows of time, events between two windows are unknown: the ends and begins of other
+ * pairs may be there. So the time between them counts as a loss, and pairs across it as cut. */
 static void look_at_window(struct ptrc_report *r, int64_t ns)
 {
 	const struct ptrc_select *s = &r->query->select;

@@ -300,7 +300,7 @@ function classColumns(isPair) {
 	if (isPair && meta.classes.some(c => c.no_begin || c.no_end || c.cut))
 		columns.push(['Unmatched', c => c.no_begin + c.no_end + c.cut, (v, c) => {
 			const span = make('span', v ? showCount(v) : '');
-			span.title = c.no_begin + ' without a begin, ' + c.no_end + ' without an end, ' + c.cut + ' cut by losses or a restart';
+			span.title = c.no_begin + ' without a begin, ' + c.no_end + ' without an end, ' + c.cut + ' cut by losses, a restart or time that is not selected';
 			return span;
 		}]);
 	return columns;

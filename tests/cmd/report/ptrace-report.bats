@@ -112,6 +112,24 @@ fields() {
 	[ "$(sed -n '/^The longest time without/,$p' text | wc -l)" -eq 2 ]
 }
 
+@test "report: a pair across time that --around does not select is cut, as another end and begin may be there" {
+	made run.log <<-'END'
+		event 10000 7 1 mark
+		event 10100 7 1 a.begin
+		event 10200 7 1 a.end
+		event 10300 7 1 a.begin
+		event 50000 7 1 a.end
+		event 60000 7 1 a.begin
+		event 90000 7 1 mark
+		event 90100 7 1 a.end
+	END
+	ptrace-report --text --around=mark --context=1us run.log >text
+	grep -Eqx 'a +1 +0 +0 +1 +100ns .*' text
+	# ptrace-export forms pairs of all events.
+	ptrace-export --to=chrome --around=mark --context=1us run.log | grep -o '"dur":[^,]*' >durations
+	printf '"dur":%s\n' 0.100 39.700 30.100 | diff - durations
+}
+
 @test "report: names and data of any bytes stay text" {
 	scene names.log names
 	ptrace-report -o report.html names.log
