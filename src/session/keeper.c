@@ -19,11 +19,10 @@
 
 enum {
 	STACK_BYTES = 128 * 1024,
-	/* The pause after a failed attempt to watch or to replace the keeper. */
+	/* The pause after a failed attempt to watch or to replace the keeper, and after a keeper that lived no
+	 * longer than this: keepers that end at once would keep a processor busy. It is short, because events may
+	 * be lost meanwhile. */
 	PAUSE_MS = 50,
-	/* If a keeper ends within this time, the next keeper is started only after a pause of the same
-	 * length. Otherwise keepers that end at once would keep a processor busy. */
-	SOON_MS = 1000,
 };
 
 static bool is_keeper(const struct ptrc_procfs_stat *st)
@@ -100,10 +99,8 @@ static void *watch(void *arg)
 		if (!error)
 			wait_for_end(trace, keeper);
 		watched = 0;
-		if (error == EAGAIN)
+		if (error == EAGAIN || ptrc_now_ns() - begin < PAUSE_MS * PTRC_NS_PER_MS)
 			poll(NULL, 0, PAUSE_MS);
-		else if (ptrc_now_ns() - begin < SOON_MS * PTRC_NS_PER_MS)
-			poll(NULL, 0, SOON_MS);
 	}
 	return NULL;
 }

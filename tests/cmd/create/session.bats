@@ -433,6 +433,23 @@ naps() {
 	[ "$(events run.log traced.event)" -eq 2000 ]
 }
 
+@test "a keeper that is killed soon after its start is not waited for longer than any other" {
+	strace -qq -o /dev/null true || skip "strace cannot trace here"
+	sleeper
+	begins session strace -f -qq -o calls -e trace=/^p?poll$ ptrace-create --pid="$sleeper" --name="$me.a" -o run.log
+	killed=
+	for _ in 1 2 3; do
+		wait_until finds_keeper run.log "$killed"
+		killed=$keeper
+		kill -KILL "$killed"
+	done
+	wait_until finds_keeper run.log "$killed"
+	ptrace-shutdown "$me.a"
+	ends 0 "$session"
+	# The session sleeps without a descriptor to wait for only between two keepers: for less than 0.1 s.
+	! grep -E 'poll\(NULL, 0, ([0-9]{3,}|\{tv_sec=[1-9])' calls
+}
+
 @test "a log that stalls holds up no other command, and no end by a signal" {
 	mkfifo fifo
 	exec 8<>fifo
