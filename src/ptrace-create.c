@@ -184,6 +184,8 @@ static bool make(struct making *m)
 	plan.snapshots.directory = directory;
 	ptrc_session_create(&plan, &m->outcome);
 	if (!m->outcome.error) {
+		if (c->output)
+			ptrc_logfile_begun(&m->log);
 		/* If the target cannot be traced now, the session stays nevertheless: the process
 		 * may later execute, load or start a program with the library. */
 		if (ptrc_doctor_find_obstacle(plan.target, plan.os.kinds && !*m->outcome.os_refusal,

@@ -1086,6 +1086,7 @@ static bool start_trace(struct run *r)
 	int error = create(r);
 
 	if (!error) {
+		ptrc_logfile_begun(&r->log);
 		say_session_error(r);
 		if (*ptrc_server_os_refusal(r->server))
 			ptrc_cli_message("--os", "%s", ptrc_server_os_refusal(r->server));

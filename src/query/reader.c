@@ -231,16 +231,17 @@ uint64_t ptrc_reader_log_id(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct ptrc_reading_place place = {.pl_log_id = 0};
+	bool is_missing = fd < 0 && errno == ENOENT;
 	trace_id_t trace;
 
-	if (fd < 0)
-		return 0;
-	if (ptrc_reader_is_log(fd) && !posix_trace_open(fd, &trace)) {
+	if (is_missing ? !posixtrace_log_open(path, &trace)
+		       : fd >= 0 && ptrc_reader_is_log(fd) && !posix_trace_open(fd, &trace)) {
 		if (ptrc_log_get_place(trace, &place))
 			place.pl_log_id = 0;
 		posix_trace_close(trace);
 	}
-	close(fd);
+	if (fd >= 0)
+		close(fd);
 	return place.pl_log_id;
 }
 

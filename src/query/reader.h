@@ -135,8 +135,8 @@ bool ptrc_reader_open(struct ptrc_reader *, const char *path);
  * error of posixtrace_log_open(), or 0. */
 int ptrc_reader_open_log(struct ptrc_reader *, const char *path);
 
-/* Returns the number that all files of a log have in common, and that no other log has; 0 if the file at the path
- * is no log. */
+/* Returns the number that all files of a log have in common, and that no other log has; 0 if no log is at the path. The
+ * first file of a rotated log may be missing. */
 uint64_t ptrc_reader_log_id(const char *path);
 
 /* Whether the name has the form that the second and later files of a rotated log have: the name of the first file,

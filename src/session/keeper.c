@@ -51,21 +51,29 @@ int64_t ptrc_keeper_look(struct ptrc_keeper_look *w)
 	return now - w->since_ns;
 }
 
-void ptrc_keeper_say_stopped(const char *log)
+bool ptrc_keeper_of(const char *log, pid_t *keeper)
 {
 	/* A keeper locks bytes far beyond the end of its log. F_GETLK returns the process that holds the lock. */
 	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
-	struct ptrc_procfs_stat st;
 	PTRC_SCOPED_FD fd = -1;
 
-	if (ptrc_log_open_last(log, &fd))
-		return;
-	if (!fcntl(fd, F_GETLK, &lock) && lock.l_type != F_UNLCK && lock.l_pid > 0 &&
-	    !ptrc_procfs_stat(lock.l_pid, &st) && is_keeper(&st) && st.is_stopped)
+	if (ptrc_log_open_last(log, &fd) || fcntl(fd, F_GETLK, &lock) || lock.l_type == F_UNLCK)
+		return false;
+	*keeper = lock.l_pid;
+	return true;
+}
+
+void ptrc_keeper_say_stopped(const char *log)
+{
+	struct ptrc_procfs_stat st;
+	pid_t keeper;
+
+	if (ptrc_keeper_of(log, &keeper) && keeper > 0 && !ptrc_procfs_stat(keeper, &st) &&
+	    is_keeper(&st) && st.is_stopped)
 		ptrc_cli_message(log,
 				 "ptrace-keeper (%ld), which writes it, is stopped; kill -CONT %ld "
 				 "continues it",
-				 (long)lock.l_pid, (long)lock.l_pid);
+				 (long)keeper, (long)keeper);
 }
 
 static _Atomic pid_t watched;

@@ -30,6 +30,9 @@ struct ptrc_keeper_look {
  * keeper. */
 int64_t ptrc_keeper_look(struct ptrc_keeper_look *);
 
+/* Whether a keeper writes this log. *keeper becomes its process ID; 0 if it is of another pid namespace. */
+bool ptrc_keeper_of(const char *log, pid_t *keeper);
+
 /* Prints a message if the keeper that writes this log is stopped. */
 void ptrc_keeper_say_stopped(const char *log);
 

@@ -20,6 +20,7 @@
 #include "src/base/same_file.h"
 #include "src/base/scope.h"
 #include "src/query/reader.h"
+#include "src/session/keeper.h"
 #include "src/text/log_sink.h"
 
 #ifndef RENAME_NOREPLACE
@@ -31,6 +32,9 @@ enum { NAMES_MAX = 1000 };
 
 /* The first bytes of every log (docs/log-format.md). */
 static const char signature[] = "\211PTRLOG\n";
+
+static const char without_end[] = "the older log, which has no end";
+static const char is_written[] = "another trace is writing to this file";
 
 static const struct ptrc_replace_kind log_kind = {
 	/* Only the user may read a log, because it contains addresses and data of the program. */
@@ -65,9 +69,10 @@ bool ptrc_logfile_open(struct ptrc_logfile *l, const char *path, const trace_att
 		       bool is_forced)
 {
 	struct stat st;
+	bool is_there = !stat(path, &st);
 
 	*l = (struct ptrc_logfile){.path = path, .fd = -1, .is_rotated = is_rotated(attr)};
-	if (l->is_rotated && !stat(path, &st) && !S_ISREG(st.st_mode)) {
+	if (l->is_rotated && is_there && !S_ISREG(st.st_mode)) {
 		ptrc_cli_message(path, "is not a regular file, so it cannot be rotated");
 		return false;
 	}
@@ -75,6 +80,9 @@ bool ptrc_logfile_open(struct ptrc_logfile *l, const char *path, const trace_att
 		ptrc_logfile_say_wrong_policy(path);
 		return false;
 	}
+	/* Of a rotated log only later files may exist. Once a new first file is made, they are no log any more. */
+	if (!is_there || S_ISREG(st.st_mode))
+		l->replaced = ptrc_reader_log_id(path);
 	l->fd = ptrc_replace_open(path, &log_kind, is_forced, &l->is_new);
 	if (l->fd < 0)
 		return false;
@@ -82,7 +90,7 @@ bool ptrc_logfile_open(struct ptrc_logfile *l, const char *path, const trace_att
 	if (!fstat(l->fd, &st) && S_ISREG(st.st_mode) &&
 	    ((flock(l->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) ||
 	     ptrc_logfile_is_gone(l->fd, path))) {
-		ptrc_cli_message(path, "another trace is writing to this file");
+		ptrc_cli_message(path, "%s", is_written);
 		close(l->fd);
 		l->fd = -1;
 		return false;
@@ -90,11 +98,11 @@ bool ptrc_logfile_open(struct ptrc_logfile *l, const char *path, const trace_att
 	return true;
 }
 
-/* ---- the older log, which becomes PATH.old or PATH.salvaged ---- */
+/* ---- the older log, which is replaced or becomes PATH.old or PATH.salvaged ---- */
 
-/* A rotated log whose files are to be renamed. */
+/* A rotated log whose files are to be renamed or removed. */
 struct move {
-	/* The number that all files of the log have in common; 0 if the file to be renamed is no log. */
+	/* The number that all files of the log have in common; 0 if there is no log. */
 	uint64_t id;
 	/* The new path of the log's first file. */
 	const char *to;
@@ -125,13 +133,10 @@ static bool visit_later_files(const char *log, const struct move *m,
 	return is_done;
 }
 
-/* Removes the file if it belongs to another log than the one that is moved. */
-static bool remove_other(const char *path, const char *end, const struct move *m)
+static bool remove_own(const char *path, const char *end, const struct move *m)
 {
-	uint64_t id = ptrc_reader_log_id(path);
-
 	(void)end;
-	if (!id || id == m->id || !unlink(path))
+	if (ptrc_reader_log_id(path) != m->id || !unlink(path))
 		return true;
 	ptrc_cli_error(path, errno);
 	return false;
@@ -145,40 +150,59 @@ static bool move_own(const char *path, const char *end, const struct move *m)
 	if (ptrc_reader_log_id(path) != m->id)
 		return true;
 	to = ptrc_cli_text("%s%s", m->to, end);
-	/* remove_other() has removed files of other logs. If a file of this name still exists, it is not a log, so
-	 * it is not replaced. */
-	error = !access(to, F_OK) ? EEXIST : rename(path, to) ? errno : 0;
+	/* A file that is no log is not replaced. */
+	error = !access(to, F_OK) && !ptrc_reader_log_id(to) ? EEXIST
+		: rename(path, to)			     ? errno
+							     : 0;
 	if (error)
 		ptrc_cli_error(to, error);
 	return !error;
 }
 
-/* Moves the later files of a rotated log to the path `old`. The caller then moves the first file. If the command
- * is killed before that, only some files of the log were moved, and the next command moves the rest. */
-static bool move_later_files(const char *path, const char *old)
+static bool remove_later_files(const char *path, uint64_t id)
 {
-	const struct move m = {.id = ptrc_reader_log_id(path), .to = old};
+	const struct move m = {.id = id};
 
-	return visit_later_files(old, &m, remove_other) &&
-	       (!m.id || visit_later_files(path, &m, move_own));
+	return !id || visit_later_files(path, &m, remove_own);
 }
 
-/* Renames the open log to PATH.old. Returns false after a message. */
+static bool move_later_files(const char *path, uint64_t id, const char *to)
+{
+	const struct move m = {.id = id, .to = to};
+
+	return !id || visit_later_files(path, &m, move_own);
+}
+
+void ptrc_logfile_begun(const struct ptrc_logfile *l)
+{
+	/* The later files are next to the first one, not next to a symbolic link to it. */
+	PTRC_SCOPED char *path = realpath(l->path, NULL);
+
+	if (path)
+		remove_later_files(path, l->replaced);
+}
+
+/* Renames the log to PATH.old. The first file comes last: if the command is killed before that, only some files of the
+ * log were moved, and the next command moves the rest. Returns false after a message. */
 static bool move_to_old(const struct ptrc_logfile *l, bool is_forced)
 {
 	char old[PATH_MAX];
+	uint64_t older;
 	bool is_new;
 	int fd;
 
 	snprintf(old, sizeof(old), "%s.old", l->path);
+	older = ptrc_reader_log_id(old);
 	/* Unless is_forced, this refuses a PATH.old that is neither a log nor empty. */
 	fd = ptrc_replace_open(old, &log_kind, is_forced, &is_new);
 	if (fd < 0)
 		return false;
 	close(fd);
-	if (!move_later_files(l->path, old))
+	if ((older != l->replaced && !remove_later_files(old, older)) ||
+	    !move_later_files(l->path, l->replaced, old))
 		return false;
-	if (!rename(l->path, old))
+	/* If the first file was deleted, so is that of PATH.old. */
+	if (l->is_new ? !unlink(old) : !rename(l->path, old))
 		return true;
 	ptrc_cli_error(old, errno);
 	return false;
@@ -186,56 +210,69 @@ static bool move_to_old(const struct ptrc_logfile *l, bool is_forced)
 
 bool ptrc_logfile_put_away(const char *path, const char *what)
 {
-	struct move m = {.id = ptrc_reader_log_id(path)};
+	uint64_t id = ptrc_reader_log_id(path);
 	char to[PATH_MAX + 32];
 	int error = EEXIST;
 
 	snprintf(to, sizeof(to), "%s.salvaged", path);
 	for (int n = 2; n < NAMES_MAX && error == EEXIST; n++) {
-		error = renameat2(AT_FDCWD, path, AT_FDCWD, to, RENAME_NOREPLACE) ? errno : 0;
+		error = ptrc_reader_is_there(to)				    ? EEXIST
+			: renameat2(AT_FDCWD, path, AT_FDCWD, to, RENAME_NOREPLACE) ? errno
+										    : 0;
 		if (error == EEXIST)
 			snprintf(to, sizeof(to), "%s.salvaged.%d", path, n);
 	}
-	if (error) {
+	/* ENOENT: the first file was deleted, and the others are to be renamed. */
+	if (error && (error != ENOENT || !id)) {
 		ptrc_cli_message(path, "is %s, and cannot be put away: %s; name another file", what,
 				 strerror(error));
 		return false;
 	}
 	ptrc_cli_message(to, "is now %s", what);
-	m.to = to;
-	return !m.id || visit_later_files(path, &m, move_own);
+	return move_later_files(path, id, to);
 }
 
-/* Whether the open file is a log without an end, and no closed log whose last files were deleted or moved away. The
- * file is locked, so no keeper writes it any more. */
-static bool is_unfinished(const struct ptrc_logfile *l)
+/* Whether a log without an end is at the path, and no closed log whose last files were deleted or moved away. */
+static bool has_no_end(const char *path)
 {
 	struct posix_trace_status_info status;
 	struct ptrc_counts counts;
-	bool has_no_end;
-	struct stat st;
+	bool has_none;
 	trace_id_t log;
 
-	if (l->is_new || fstat(l->fd, &st) || !S_ISREG(st.st_mode) ||
-	    posixtrace_log_open(l->path, &log))
+	if (posixtrace_log_open(path, &log))
 		return false;
-	has_no_end = !posix_trace_get_status(log, &status) &&
-		     status.posix_stream_flush_error == EOWNERDEAD &&
-		     !ptrc_trace_counts(log, &counts) && !counts.pt_is_last_file_missing;
+	has_none = !posix_trace_get_status(log, &status) &&
+		   status.posix_stream_flush_error == EOWNERDEAD &&
+		   !ptrc_trace_counts(log, &counts) && !counts.pt_is_last_file_missing;
 	posix_trace_close(log);
-	return has_no_end;
+	return has_none;
+}
+
+bool ptrc_logfile_keep_rest(const char *path)
+{
+	pid_t keeper;
+
+	if (!access(path, F_OK) || !has_no_end(path))
+		return true;
+	if (!ptrc_keeper_of(path, &keeper))
+		return ptrc_logfile_put_away(path, without_end);
+	ptrc_cli_message(path, "%s", is_written);
+	return false;
 }
 
 bool ptrc_logfile_keep_unfinished(struct ptrc_logfile *l, const trace_attr_t *attr, bool is_forced)
 {
 	PTRC_SCOPED char *path = NULL;
+	struct stat st;
 	bool is_moved;
 
-	if (!is_unfinished(l))
+	/* The file is locked, so no keeper writes it any more. */
+	if (l->is_new || fstat(l->fd, &st) || !S_ISREG(st.st_mode) || !has_no_end(l->path))
 		return true;
 	/* The file is renamed, not a symbolic link to it. */
 	path = realpath(l->path, NULL);
-	is_moved = ptrc_logfile_put_away(path ? path : l->path, "the older log, which has no end");
+	is_moved = ptrc_logfile_put_away(path ? path : l->path, without_end);
 	ptrc_logfile_close(l, true);
 	return is_moved && ptrc_logfile_open(l, l->path, attr, is_forced);
 }
@@ -246,12 +283,12 @@ bool ptrc_logfile_keep_old(struct ptrc_logfile *l, const trace_attr_t *attr, boo
 
 	/* Repeated, because another command may write a whole log to the path after the older log was moved away.
 	 * The new log is then moved, too. */
-	while (!l->is_new && !lstat(l->path, &st) && S_ISREG(st.st_mode) && st.st_size) {
+	while (!lstat(l->path, &st) && S_ISREG(st.st_mode) && (st.st_size || l->replaced)) {
 		bool is_moved = move_to_old(l, is_forced);
 
 		/* The lock is kept until here, so that no other command takes this file for its own before it is
 		 * moved. */
-		ptrc_logfile_close(l, true);
+		ptrc_logfile_close(l, !l->is_new);
 		if (!is_moved || !ptrc_logfile_open(l, l->path, attr, is_forced))
 			return false;
 	}

@@ -5,6 +5,7 @@
 #define PTRC_SRC_SESSION_LOGFILE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <trace.h>
 
@@ -16,6 +17,8 @@ struct ptrc_logfile {
 	int fd;
 	/* The file did not exist before. If no trace is made, it is removed. */
 	bool is_new;
+	/* The number of the log that was at the path before (ptrc_reader_log_id); 0 if there was none. */
+	uint64_t replaced;
 	/* The log is rotated: it continues in other files, and the user may move its first file away. */
 	bool is_rotated;
 	/* Writing the log failed, so it is incomplete. */
@@ -37,6 +40,10 @@ bool ptrc_logfile_open(struct ptrc_logfile *, const char *path, const trace_attr
  * renamed. */
 bool ptrc_logfile_put_away(const char *path, const char *what);
 
+/* Called before the log at the path is opened. If only later files of a rotated log are left there, and it has no end,
+ * puts it away. Returns false, after a message, if it cannot be renamed, or is being written. */
+bool ptrc_logfile_keep_rest(const char *path);
+
 /* If the opened file is a log without an end, puts it away and opens a new file. Returns false, after a message, if
  * the log cannot be renamed or the new file cannot be opened. Then there is nothing to close. */
 bool ptrc_logfile_keep_unfinished(struct ptrc_logfile *, const trace_attr_t *, bool is_forced);
@@ -47,6 +54,9 @@ bool ptrc_logfile_keep_unfinished(struct ptrc_logfile *, const trace_attr_t *, b
  * message, if a file cannot be renamed or the new file cannot be opened. Then there is nothing to close.
  */
 bool ptrc_logfile_keep_old(struct ptrc_logfile *, const trace_attr_t *, bool is_forced);
+
+/* Called when the new log has a start: removes the other files of the rotated log that it replaces. */
+void ptrc_logfile_begun(const struct ptrc_logfile *);
 
 /* Prints that the file at the path is of a type that needs the log-full policy append. */
 void ptrc_logfile_say_wrong_policy(const char *path);

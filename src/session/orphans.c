@@ -118,19 +118,21 @@ void ptrc_orphans_say_dropped(bool is_forgetting)
 		posixtrace_discard_orphan(0);
 }
 
-const struct posixtrace_orphan *ptrc_orphans_find(const struct posixtrace_orphan *list,
-						  size_t count, const char *log)
+/* Whether the file is the last one of the log: that is the file in which an orphan's log goes on if it is rotated. */
+static bool is_last_file(const char *log, const char *file)
 {
 	PTRC_SCOPED_FD fd = -1;
 	struct stat last, own;
 
-	/* If the log is rotated, .pt_log is the path of the log's last file, not of its first. So it
-	 * is compared with the last file of `log`. */
-	if (ptrc_log_open_last(log, &fd))
-		return NULL;
-	for (size_t i = 0; i < count && !fstat(fd, &last); i++)
-		if (*list[i].pt_log && !stat(list[i].pt_log, &own) &&
-		    ptrc_is_same_file(&own, &last))
+	return !ptrc_log_open_last(log, &fd) && !fstat(fd, &last) && !stat(file, &own) &&
+	       ptrc_is_same_file(&own, &last);
+}
+
+const struct posixtrace_orphan *ptrc_orphans_find(const struct posixtrace_orphan *list,
+						  size_t count, const char *log)
+{
+	for (size_t i = 0; i < count; i++)
+		if (*list[i].pt_log && is_last_file(log, list[i].pt_log))
 			return &list[i];
 	return NULL;
 }
@@ -215,13 +217,13 @@ static bool settle_one(const struct posixtrace_orphan *o, const char *output)
 	/* An orphan stays if it has no log or cannot be salvaged. ptrace-list and ptrace-doctor report it. */
 	if (!o->pt_has_log || o->pt_error || posixtrace_salvage_orphan(o->pt_id, NULL, written))
 		return true;
-	log = ptrc_reader_first_path(written);
-	if (output && ptrc_is_path_of_same_file(log, output)) {
+	if (output && is_last_file(output, written)) {
+		log = ptrc_reader_first_path(written);
 		snprintf(what, sizeof(what), "the log of process %ld, which was killed",
 			 (long)o->pt_controller);
 		return ptrc_logfile_put_away(log, what);
 	}
-	if (strcmp(log, o->pt_log) != 0)
+	if (strcmp(written, o->pt_log) != 0)
 		ptrc_cli_message(written,
 				 "has the last events of process %ld, which was killed while its "
 				 "log was %s",
@@ -239,5 +241,5 @@ bool ptrc_orphans_settle(const char *output)
 	ptrc_orphans_list(&list, &count);
 	for (size_t i = 0; i < count; i++)
 		is_free &= settle_one(&list[i], output);
-	return is_free;
+	return is_free && (!output || ptrc_logfile_keep_rest(output));
 }

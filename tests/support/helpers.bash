@@ -300,7 +300,7 @@ crash_run() {
 	local run keeper
 	listens run done ptrace-run -o "$1" "${@:2}"
 	disown "$run"
-	finds_keeper "$1" || finds_keeper "$1.000001"
+	finds_keeper "$1" || finds_keeper "$(printf '%s\n' "$1".0* | tail -n 1)"
 	kill -STOP "$keeper"
 	pids="$pids $keeper $(pgrep -P "$run") $run"
 	# shellcheck disable=SC2046 # the children are words

@@ -153,6 +153,60 @@ in_parts='for i in 1 2 3; do "$0" -n 3000; ptrace-flush "$1"; done'
 	[ "$(cat ptrace.log.old.000001)" = mine ]
 }
 
+@test "a new log replaces all files of a rotated one, and no other file" {
+	files() { find . -name 'run.log*' | sort | tr '\n' ' '; }
+	local keep
+	for keep in '' --log-keep=2; do
+		# shellcheck disable=SC2086 # no word, or one
+		make_log $keep
+		[ -e run.log.000003 ]
+		[ -e run.log ] || [ -n "$keep" ]
+		cp run.log.000003 run.log.20301231
+		ptrace-run -o one.log -- "$traced" -n 2
+		mv one.log run.log.20301230
+		echo mine >run.log.000777
+		# A run that fails replaces nothing.
+		before=$(files)
+		exits 125 ptrace-run -o run.log --name=/ -- "$traced" -n 7
+		exits 125 ptrace-run -o run.log --check=none.yaml -- "$traced" -n 7
+		[ "$(files)" = "$before" ]
+		ln -s run.log link.log
+		[ -n "$keep" ] || exits 0 ptrace-run -o link.log -- "$traced" -n 7
+		silently 0 ptrace-run -o run.log -- "$traced" -n 7
+		[ "$(files)" = "./run.log ./run.log.000777 ./run.log.20301230 " ]
+		[ "$(events run.log traced.event)" -eq 7 ]
+		rm run.log* link.log
+	done
+	# ptrace-create does so, too.
+	make_log
+	traced_session "$me.a" --start -o run.log -- -w -n 10
+	[ "$(files)" = "./run.log " ]
+}
+
+@test "without -o a log whose first file is deleted is kept, too" {
+	local n
+	for n in 1 2; do
+		ptrace-run --name="$me" --log-rotate=16K --log-keep=2 -- sh -c "$in_parts" "$traced" "$me"
+		[ ! -e ptrace.log ]
+		last=$(events ptrace.log traced.event)
+	done
+	[ ! -e ptrace.log.old ]
+	ptrace-run -- "$traced" -n 3
+	[ "$(events ptrace.log traced.event)" -eq 3 ]
+	[ "$(events ptrace.log.old traced.event)" -eq "$last" ]
+	[ -z "$(find . -name 'ptrace.log.0*')" ]
+	ptrace-run -- "$traced" -n 4
+	[ "$(find . -name 'ptrace.log*' | sort | tr '\n' ' ')" = "./ptrace.log ./ptrace.log.old " ]
+}
+
+@test "a log whose first file is deleted is not replaced while it is written" {
+	begin_kept_log
+	does_not_run "run.log: another trace is writing to this file" -o run.log
+	[ ! -e run.log ]
+	touch seen
+	ends 0 "$running"
+}
+
 @test "ptrace-doctor knows a log whose first file is deleted, while and after it is written" {
 	ptrace-run -o run.log --name="$me" --log-rotate=16K --log-keep=2 -- \
 		sh -c "$in_parts; until [ -e seen ]; do sleep 0.02; done" "$traced" "$me" 3>&- &

@@ -336,6 +336,31 @@ has_room() {
 	done
 }
 
+@test "a rerun keeps an unfinished log whose first file is deleted" {
+	needs_own_directory
+	local name
+	for name in run.log.salvaged run.log.salvaged.2 run.log.salvaged.3; do
+		crash_run run.log --name="$me" --stream-full-policy=until-full --stream-min-size=1M --log-rotate=16K --log-keep=2 -- \
+			sh -c 'for i in 1 2 3 4; do "$0" -n 1000; ptrace-flush "$1"; done; exec "$0" -W -n 100' "$traced" "$me"
+		[ ! -e run.log ]
+		[ "$name" != run.log.salvaged.2 ] || ptrace-salvage --all --discard
+		reports 0 "*$name: is now the *" ptrace-run -o run.log -- "$traced" -n 7
+		counts run.log traced.event=7
+		[ ! -e "$name" ]
+		ptrace-dump --count --allow-loss --event=traced.event "$name" >count
+		[ "$(<count)" -ge 100 ]
+		[ "$(find . -name 'run.log.0*')" = "" ]
+		rm run.log
+	done
+}
+
+@test "a rotated log that is finished by another run, and goes on in its file, is not spoken of" {
+	needs_own_directory
+	crash_flushed run.log --log-rotate=16K
+	silently 0 ptrace-run -o other.log -- "$traced" -n 7
+	counts run.log traced.event=3100
+}
+
 @test "the next run salvages what is gone, and is silent about what stays" {
 	needs_own_directory
 	mkdir there
