@@ -62,7 +62,8 @@ struct ptrc_observer {
 	 * stream's first clock entry. When the array is full, moments[1] is dropped. */
 	struct moment moments[MOMENTS];
 	unsigned int moment_count;
-	uint64_t last; /* stamp (value of the counter) of the last record */
+	uint64_t last;	    /* stamp (value of the counter) of the last record */
+	uint64_t described; /* stamp of the last description of a process; 0: none */
 	struct ptrc_clock_cursor clock;
 	/* has_given_up: an event has waited for room in vain. made_then: the value that
 	 * header.room_made (how often room was made) had the last time that this happened. As long
@@ -253,6 +254,9 @@ int ptrc_observer_add(struct ptrc_observer *o, const struct ptrc_observed *event
 
 /* ---- descriptions of processes ---- */
 
+/* More than a nanosecond, in ticks of any counter. */
+#define DESCRIPTION_TICKS 8
+
 /* The data of a record: `used` bytes so far, at most `limit`. */
 struct payload {
 	uint8_t bytes[PROCESS_BYTES];
@@ -414,6 +418,10 @@ static void put_process(struct ptrc_observer *o, struct ptrc_stream *s,
 		 * never go back, so with the current time, events that are added later and occurred
 		 * before now would get a wrong time. Readers do not use the time of this record. */
 		set_time(o, s->header, from_ns);
+		/* The keeper takes descriptions in the order of their times in ns. */
+		if (o->described && o->last < o->described + DESCRIPTION_TICKS)
+			o->writer.stamp = o->last = o->described + DESCRIPTION_TICKS;
+		o->described = o->last;
 		o->writer.expect = control;
 		result = ptrc_writer_put(&o->writer, &p, &stamp);
 	}

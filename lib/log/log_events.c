@@ -1195,6 +1195,7 @@ void ptrc_log_events_undo(struct ptrc_log_writer *w)
 void ptrc_log_events_begin(struct ptrc_log_writer *w)
 {
 	batch_clear(&w->batch);
+	batch_clear(&w->observed);
 	w->added_events = w->unwritten_events = 0;
 	w->has_retry = false;
 	w->discarded_events = 0;
@@ -1202,10 +1203,8 @@ void ptrc_log_events_begin(struct ptrc_log_writer *w)
 
 int ptrc_log_events_add(struct ptrc_log_writer *w, const struct ptrc_stretch *stretch)
 {
-	if (stretch->kind == PTRC_STRETCH_PROCESS) {
-		ptrc_log_origin_observed(w, stretch);
-		return 0;
-	}
+	if (stretch->kind == PTRC_STRETCH_PROCESS)
+		return batch_add(&w->observed, stretch);
 	if (stretch->kind != PTRC_STRETCH_MARKER)
 		w->added_events += stretch->event_count;
 	return batch_add(&w->batch, stretch);
@@ -1223,6 +1222,25 @@ static uint64_t taken_events(const struct ptrc_log_state *s)
 	return s->events + s->ring.lost_events + s->lost_events;
 }
 
+/* Takes the controller's descriptions of processes. A later description of a program replaces an earlier one, but the
+ * drain returns them by chunk, not by time. */
+static int take_observed(struct ptrc_log_writer *w)
+{
+	struct ptrc_log_batch *b = &w->observed;
+	int error = batch_sort(b);
+	const struct ptrc_log_piece *p;
+
+	for (uint64_t i = 0; !error && (p = listed(b, &b->waiting, i)); i++) {
+		struct ptrc_stretch stretch = p->s;
+
+		stretch.packed = b->data.bytes + p->at;
+		ptrc_log_origin_observed(w, &stretch);
+	}
+	batch_clear(b);
+	ptrc_log_batch_trim(b);
+	return error;
+}
+
 static void describe_origins(struct ptrc_log_writer *w)
 {
 	const struct ptrc_log_batch *b = &w->batch;
@@ -1238,7 +1256,7 @@ int ptrc_log_events_end(struct ptrc_log_writer *w)
 {
 	struct ptrc_log_state before;
 	uint64_t until;
-	int error = 0;
+	int error = take_observed(w);
 
 	/* ptrc_log_index_write() may save the state. The saved state must not say that the events
 	 * of this flush are in the log, because they are not written yet. */
@@ -1250,7 +1268,7 @@ int ptrc_log_events_end(struct ptrc_log_writer *w)
 		describe_origins(w);
 	before = w->state;
 	w->last_ns = INT64_MIN;
-	if (w->policy == POSIX_TRACE_UNTIL_FULL) {
+	if (!error && w->policy == POSIX_TRACE_UNTIL_FULL) {
 		w->held_next.used = 0;
 		error = batch_add_held(&w->batch, &w->held)
 				?: batch_hold(&w->batch, w->state.flags & PTRC_LOG_STATE_AFTER_STOP,

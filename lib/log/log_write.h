@@ -234,6 +234,8 @@ struct ptrc_log_writer {
 	uint32_t own_names;		       /* names written by ptrc_log_events_write_own() */
 	struct ptrc_log_buffer out;  /* packets that are being built, before they are written */
 	struct ptrc_log_batch batch; /* the events of the flush */
+	/* the controller's descriptions of processes, which are taken in the order of their times */
+	struct ptrc_log_batch observed;
 	/* A log with the policy UNTIL_FULL must end with a STOP. So the markers (FLUSH_START,
 	 * FLUSH_STOP) of flushes after that STOP are kept in `held`, and are written only when
 	 * another event follows. A flush collects markers in held_next, which replaces `held` if

@@ -220,6 +220,7 @@ void ptrc_log_writer_free(struct ptrc_log_writer *w)
 	ptrc_log_buffer_free(&w->held_next);
 	ptrc_log_buffer_free(&w->lap);
 	ptrc_log_batch_free(&w->batch);
+	ptrc_log_batch_free(&w->observed);
 	ptrc_log_index_free(&w->index);
 	ptrc_log_origin_free(&w->origins);
 }

@@ -500,6 +500,63 @@ static pid_t start_sleep(char exe[PATH_MAX])
 	return pid;
 }
 
+/* A process executes another program: the functions that the first one made are described at that time, and so is the
+ * second program, again and again. The parts of the stream that get these descriptions are not in the order of time. */
+TEST(descriptions_are_taken_in_the_order_in_which_they_were_added, "", NEEDS_KEEPER)
+{
+	enum { PROCESSES = 200, MAPPINGS = 20 };
+	static char path[2000];
+	struct posixtrace_log_mapping mappings[MAPPINGS], function = {.pm_start = 0x10,
+								      .pm_end = 0x20,
+								      .pm_path = "made",
+								      .pm_path_size = 4,
+								      .pm_is_function = 1};
+	int fd = ts_temp_file();
+	trace_id_t trid = observed(create_log(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0, fd));
+	struct posixtrace_log_process p;
+	struct posixtrace_log_mapping m;
+	int count[PROCESSES] = {0};
+
+	memset(path, 'x', sizeof(path));
+	for (size_t i = 0; i < MAPPINGS; i++)
+		mappings[i] = (struct posixtrace_log_mapping){.pm_start = 0x1000 * (i + 1),
+							      .pm_end = 0x1000 * (i + 2),
+							      .pm_path = path,
+							      .pm_path_size = sizeof(path)};
+	ts_start(trid);
+	for (int i = 0; i < PROCESSES; i++) {
+		p = make_process(GONE + i, "gone");
+		p.pp_start = p.pp_from = time_of(harness_now_ns());
+		p.pp_has_mappings = 1;
+		p.pp_mapping_count = MAPPINGS;
+		set_executable(&p, "/bin/first");
+		CHECK_OK(ptrc_observer_add_process(observer, &p, mappings, false));
+		p.pp_from = time_of(harness_now_ns());
+		p.pp_mapping_count = 1;
+		CHECK_OK(ptrc_observer_add_process(observer, &p, &function, true));
+		set_executable(&p, "/bin/second");
+		for (p.pp_mapping_count = 1; p.pp_mapping_count < 4; p.pp_mapping_count++)
+			CHECK_OK(ptrc_observer_add_process(observer, &p, mappings, false));
+		if (i % 20 == 19)
+			ts_flush(trid);
+	}
+	ptrc_observer_close(observer);
+	trace_id_t log = ts_end_and_open_log(trid, fd);
+	for (unsigned long i = 0; !posixtrace_log_get_process(log, i, &p, sizeof(p)); i++) {
+		if (p.pp_pid < GONE || p.pp_pid >= GONE + PROCESSES)
+			continue;
+		CHECK(count[p.pp_pid - GONE]++ < 2);
+		CHECK_EQ(p.pp_mapping_count,
+			 is_text(p.pp_executable, p.pp_executable_size, "/bin/first") ? MAPPINGS + 1
+										      : 3);
+		CHECK_OK(posixtrace_log_get_mapping(log, i, p.pp_mapping_count - 1, &m, sizeof(m)));
+		CHECK_EQ(m.pm_is_function, p.pp_mapping_count != 3);
+	}
+	for (int i = 0; i < PROCESSES; i++)
+		CHECK_EQ(count[i], 2);
+	CHECK_OK(posix_trace_close(log));
+}
+
 TEST(each_program_of_a_process_counts_from_its_own_exec, "", NEEDS_KEEPER)
 {
 	char exe[PATH_MAX];
