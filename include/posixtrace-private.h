@@ -367,6 +367,14 @@ int ptrc_log_verify(trace_id_t, unsigned long *);
 int ptrc_log_open_last(const char *path, int *fd);
 
 /*
+ * Finds the stream of a log whose controller and keeper were killed: its identifier, and the user in whose directory in
+ * /dev/shm it is. Only root finds streams of other users. Looks at no contents of the stream.
+ *   ENOENT  there is none, or it cannot be found out.
+ *   others  as for posixtrace_log_open().
+ */
+int ptrc_log_find_left(const char *path, uint64_t *stream, uid_t *user);
+
+/*
  * An observer records events of other threads into a stream, a moment after they have occurred:
  * for example events that the operating system reports to the stream's controller. In the log,
  * these events are in the order of their times. A live reader and a cursor report them when they

@@ -225,7 +225,7 @@ int main(int argc, char **argv)
 			status = PTRC_EXIT_FAILED;
 		}
 	if (!done && !error && optind == argc && !is_json)
-		ptrc_buffer_text(&out, "There are no unfinished streams.\n");
+		ptrc_buffer_text(&out, "You have no unfinished streams.\n");
 	if (optind == argc)
 		ptrc_orphans_say_dropped(is_all);
 	ptrc_output_end(&out);

@@ -7,6 +7,7 @@
 #include <trace.h>
 
 #include "lib/api/on_log.h"
+#include "lib/base/file.h"
 #include "lib/base/scope.h"
 #include "lib/life/life.h"
 #include "lib/log/log_family.h"
@@ -67,6 +68,17 @@ int ptrc_log_open_last(const char *path, int *fd)
 	*fd = fds[--count];
 	ptrc_log_family_close(fds, count);
 	return 0;
+}
+
+int ptrc_log_find_left(const char *path, uint64_t *stream, uid_t *user)
+{
+	int fd, error = ptrc_log_open_last(path, &fd);
+
+	if (error)
+		return error;
+	error = ptrc_log_stream_is_left(fd, stream, user) ? 0 : ENOENT;
+	ptrc_file_close(fd);
+	return error;
 }
 
 int ptrc_log_open_parts(const void *bytes, size_t size, trace_id_t *trid)

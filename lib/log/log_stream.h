@@ -19,6 +19,10 @@ struct ptrc_layout_fields;
 struct ptrc_log_stream;
 struct ptrc_log_whose;
 
+/* Whether the stream of this log still exists although its controller and its keeper are dead. Stores its identifier,
+ * and the user in whose directory it is. False if that is unknown. */
+PTRC_MUST_CHECK bool ptrc_log_stream_is_left(int fd, uint64_t *id, uid_t *user);
+
 /* Opens the files of a log as ptrc_log_reader_open_all() does. If a keeper is finishing the log,
  * first waits for it. */
 int ptrc_log_stream_open_all(const int *fds, size_t count, bool is_whole,

@@ -252,6 +252,7 @@ static void check_losses(struct ptrc_doctor *d, const char *path, const struct p
 	PTRC_SCOPED struct posixtrace_orphan *orphans;
 	const struct posixtrace_orphan *orphan;
 	struct ptrc_losses others = *l;
+	char text[200];
 	size_t count;
 
 	/* Ignores the error if they cannot be listed, because doctor_machine.c reports that. */
@@ -262,6 +263,8 @@ static void check_losses(struct ptrc_doctor *d, const char *path, const struct p
 				    "is not closed: process %ld, which was to write it, was "
 				    "killed, and its last events stand in /dev/shm",
 				    (long)orphan->pt_controller);
+	else if (l->is_unclosed && ptrc_orphans_of_user(path, text))
+		ptrc_doctor_problem(d, "log", path, NULL, "is not closed: %s", text);
 	else if (l->is_unclosed && !l->is_last_file_missing && is_own(path))
 		ptrc_doctor_problem(
 			d, "log", path, NULL,

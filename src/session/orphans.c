@@ -137,15 +137,32 @@ const struct posixtrace_orphan *ptrc_orphans_find(const struct posixtrace_orphan
 	return NULL;
 }
 
+bool ptrc_orphans_of_user(const char *log, char text[200])
+{
+	uint64_t stream;
+	uid_t user;
+
+	if (ptrc_log_find_left(log, &stream, &user) || user == geteuid())
+		return false;
+	snprintf(text, 200,
+		 "its last events stand in /dev/shm, in a stream of user %lu; as that user, "
+		 "'ptrace-salvage --output=LOG %016llx' writes them",
+		 (unsigned long)user, (unsigned long long)stream);
+	return true;
+}
+
 void ptrc_orphans_say_of(const char *log)
 {
 	PTRC_SCOPED struct posixtrace_orphan *list;
 	size_t count;
 	int error = ptrc_orphans_list(&list, &count);
 	const struct posixtrace_orphan *o = ptrc_orphans_find(list, count, log);
+	char text[200];
 
 	if (o)
 		say_one(o);
+	else if (ptrc_orphans_of_user(log, text))
+		ptrc_cli_message(log, "%s", text);
 	else if (error)
 		ptrc_session_say_directory(error);
 	else

@@ -27,6 +27,9 @@ void ptrc_orphans_say_dropped(bool is_forgetting);
 /* Returns the orphan whose log is this file; NULL if there is none. */
 const struct posixtrace_orphan *ptrc_orphans_find(const struct posixtrace_orphan *list,
 						  size_t count, const char *log);
+/* If the log's stream is left in shared memory, but belongs to another user, whose process root traced, stores a text that
+ * says so, and how it is salvaged. Root does not salvage it, because that user has written which file its log is. */
+bool ptrc_orphans_of_user(const char *log, char text[200]);
 /* Prints a message if the log is that of an orphan, or if that cannot be found out, or else if the keeper that writes
  * the log is stopped. */
 void ptrc_orphans_say_of(const char *log);

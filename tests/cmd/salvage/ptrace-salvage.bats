@@ -30,7 +30,7 @@ crash_flushed() {
 @test "there is none: it says so" {
 	needs_own_directory
 	silently 0 ptrace-salvage
-	[ "$stdout" = "There are no unfinished streams." ]
+	[ "$stdout" = "You have no unfinished streams." ]
 	reports 1 '*' ptrace-salvage 0123456789abcdef
 }
 
@@ -420,12 +420,51 @@ has_room() {
 	needs_own_directory
 	listens other done unshare -pf --mount-proc "$(command -v ptrace-run)" -o run.log -- "$traced" -W -n 100
 	run_split ptrace-salvage
-	[ "$stdout" = "There are no unfinished streams." ]
+	[ "$stdout" = "You have no unfinished streams." ]
 	ptrace-run -o other.log -- "$traced" -n 1
 	silently 0 ptrace-list
 	go
 	wait "$other"
 	[ "$(events run.log traced.event)" -eq 100 ]
+}
+
+@test "what root recorded of another user's process is salvaged by that user, and root is told so" {
+	[ "$EUID" -eq 0 ] || skip "root only"
+	command -v setpriv >/dev/null || skip "no setpriv"
+	needs_own_directory
+	local user="setpriv --reuid=54321 --regid=54321 --clear-groups" controller id left
+	cp "$traced" "$(command -v ptrace-salvage)" .
+	mkdir -m 777 theirs
+	chmod 755 .
+	$user test -x ./traced || skip "another user cannot get at the test"
+	listens pid ready $user ./traced -w -W -n 100
+	ptrace-create --pid="$pid" --name="$me.a" --start -o a.log
+	finds_keeper a.log
+	controller=$(controller "$me.a")
+	# Both are killed at a time when the keeper has written nothing yet.
+	kill -STOP "$keeper"
+	go done
+	kills "$controller"
+	kills "$keeper"
+	id=$(ls /dev/shm/posixtrace-54321 | sed -n 's/^s[.]//p')
+	left="its last events stand in /dev/shm, in a stream of user 54321; as that user, 'ptrace-salvage --output=LOG $id' writes them"
+	tells 3 "*ptrace-stat: a.log: $left*" ptrace-stat a.log
+	tells 3 "*ptrace-dump: a.log: $left*" ptrace-dump a.log
+	exits 1 ptrace-doctor ./a.log
+	[[ $stdout == *"$left"* ]]
+	exits 0 ptrace-salvage
+	[ "$stdout" = "You have no unfinished streams." ]
+	# Root writes nothing at a place that the other user could choose, and neither does root's next trace.
+	ptrace-create --pid="$pid" --name="$me.b" -o b.log
+	ptrace-shutdown "$me.b"
+	tells 3 "*ptrace-stat: a.log: $left*" ptrace-stat a.log
+	[ ! -e a.log.salvaged ]
+	# The file has a number if it exists.
+	exits 0 $user ./ptrace-salvage --output=theirs/rest.log "$id"
+	[ "$(events theirs/rest.log traced.event)" -eq 100 ]
+	run_split ptrace-stat a.log
+	[[ $stderr != *"user 54321"* ]]
+	rm -rf /dev/shm/posixtrace-54321
 }
 
 @test "the new log is a new file, and not standard output" {
@@ -447,7 +486,7 @@ has_room() {
 	[ "$(stat -c %s run.log)" -eq 1000 ]
 	[ "$(events run.log.salvaged traced.event)" -eq 100 ]
 	silently 0 ptrace-salvage
-	[ "$stdout" = "There are no unfinished streams." ]
+	[ "$stdout" = "You have no unfinished streams." ]
 }
 
 @test "without a STREAM nothing is written or removed unless --all says so" {
