@@ -243,7 +243,12 @@ has_unseen() {
 	# The first event is that of the logs, whatever is selected; the one before is selected.
 	prints 0 $'+2.500000000s +0.000000000s a\n+2.500000001s +0.000000001s a' \
 		ptrace-dump --relative -e a --fields=time,event run.log
-	ptrace-dump --relative --last=2 -e '*' run.log | diff <(tail -n 2 text) -
+	# Also if the first one shown is the first of a part of the log.
+	ptrace-run --name="$me" -o parts.log -- sh -c 'for i in 1 2 3; do ptrace-event a; ptrace-flush "$0"; done' "$me"
+	ptrace-dump --relative -e '*' parts.log >text
+	for count in {1..12}; do
+		ptrace-dump --relative -e '*' --last="$count" parts.log | diff <(tail -n "$count" text) -
+	done
 	for options in '--json --relative' '--utc --relative' '--json --header=always'; do
 		# shellcheck disable=SC2086 # words
 		reports 2 '*' ptrace-dump $options run.log

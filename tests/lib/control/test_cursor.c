@@ -92,16 +92,20 @@ TEST(a_full_stream_that_cursors_have_read_stays_full, "")
 
 TEST(a_snapshot_ends_with_what_was_there, "")
 {
-	trace_id_t trid = ts_create_running(0, NULL);
+	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
 	trace_event_id_t id = ts_id("event");
 
-	emit(id, 0, 10);
-	struct posixtrace_cursor *snapshot = open_cursor(trid, POSIXTRACE_CURSOR_SNAPSHOT);
-	struct posixtrace_cursor *follower = open_cursor(trid, 0);
-	emit(id, 10, 20);
-	CHECK_EQ(read_numbers(snapshot, 0), 10u);
-	CHECK_EQ(read_numbers(snapshot, 10), 10u);
-	CHECK_EQ(read_numbers(follower, 0), 20u);
+	for (int i = 0; i < 2; i++) {
+		trace_id_t trid = ts_run(policies[i], 64 * KIB, 0);
+		emit(id, 0, 10);
+		struct posixtrace_cursor *snapshot = open_cursor(trid, POSIXTRACE_CURSOR_SNAPSHOT);
+		struct posixtrace_cursor *follower = open_cursor(trid, 0);
+		emit(id, 10, 20);
+		CHECK_EQ(read_numbers(snapshot, 0), 10u);
+		CHECK_EQ(read_numbers(snapshot, 10), 10u);
+		CHECK_EQ(read_numbers(follower, 0), 20u);
+		ts_shutdown(trid);
+	}
 }
 
 /* Reads to the end. The number of events, without those that the cursor makes up; and how many gaps
