@@ -419,14 +419,16 @@ TEST(what_is_told_of_a_process_is_cut_to_what_fits, "", NEEDS_KEEPER)
 
 TEST(mappings_that_do_not_fit_into_one_record_come_in_others, "", NEEDS_KEEPER)
 {
-	static char names[1000][64];
+	static char names[1000][64], path[PATH_MAX + 1];
 	static struct posixtrace_log_mapping mappings[1000];
 	struct posixtrace_log_process p = make_process(GONE, "gone");
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0);
 	int fd = ts_temp_file();
-	trace_id_t trid = observed(create_log(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0, fd));
 	struct posixtrace_log_mapping m;
 	unsigned long index = 0;
 
+	CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, 8192));
+	trace_id_t trid = observed(ts_create_log(getpid(), &attr, fd));
 	for (size_t i = 0; i < 1000; i++) {
 		snprintf(names[i], sizeof(names[i]), i < 700 ? "/lib/%zu" : "made::%zu", i);
 		mappings[i] = (struct posixtrace_log_mapping){.pm_start = 16 * i,
@@ -436,7 +438,8 @@ TEST(mappings_that_do_not_fit_into_one_record_come_in_others, "", NEEDS_KEEPER)
 							      .pm_is_function = i >= 700};
 	}
 	ts_start(trid);
-	set_executable(&p, "/bin/x");
+	memset(path, 'x', PATH_MAX);
+	set_executable(&p, path);
 	p.pp_has_mappings = 1;
 	p.pp_mapping_count = 700;
 	p.pp_start = p.pp_from = time_of(harness_now_ns());
@@ -469,6 +472,7 @@ TEST(mappings_that_do_not_fit_into_one_record_come_in_others, "", NEEDS_KEEPER)
 	index = 0;
 	p = find_process(log, GONE, &index);
 	CHECK(is_text(p.pp_name, p.pp_name_size, "gone"));
+	CHECK(is_text(p.pp_executable, p.pp_executable_size, path));
 	CHECK(p.pp_mapping_count == 1000 && !p.pp_are_mappings_cut);
 	for (size_t i = 0; i < 1000; i++) {
 		CHECK_OK(posixtrace_log_get_mapping(log, index, i, &m, sizeof(m)));

@@ -608,14 +608,19 @@ TEST(no_more_than_eight_plain_orphans_stay_and_the_dropped_are_counted, "")
 {
 	struct ptrc_inspected_system system;
 	struct posixtrace_orphan o;
+	size_t mappings;
 
 	needs_own_directory();
+	create_once();
+	mappings = count_lines("/proc/self/maps");
 	/* Several are created in the same second. */
 	for (uint32_t i = 0; i < 12; i++) {
 		trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 64 * KIB, 0);
 		crash(-1, &attr, 0, 10 + i);
 		create_once();
 	}
+	/* Who finds them keeps none of them mapped. */
+	CHECK_LE(count_lines("/proc/self/maps"), mappings + 2);
 	CHECK_EQ(orphan_count(), 8);
 	CHECK_OK(posixtrace_get_orphan(0, &o, sizeof(o)));
 	CHECK_EQ(posixtrace_salvage_orphan(o.pt_id, ".", NULL), EISDIR);
