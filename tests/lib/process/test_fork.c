@@ -10,10 +10,15 @@
 
 #include "tests/lib/process/children.h"
 #include "tests/support/endings.h"
+#include "tests/support/thread_state.h"
 
 #include <dirent.h>
+#include <sched.h>
 #include <spawn.h>
 #include <sys/resource.h>
+
+#include "lib/control/handle.h"
+#include "lib/stream/untraced.h"
 
 /* Events of the type and process. */
 static size_t count_of(const struct ts_events *events, trace_event_id_t id, pid_t pid)
@@ -203,6 +208,7 @@ TEST(words_of_no_untraced_process_are_not_counted, "")
 		{NO_STREAM "4294967297", "24"}, {"", "24"},
 	};
 	trace_id_t trid = create_inherited(0, POSIX_TRACE_INHERITED);
+	struct ptrc_untraced_word longest;
 
 	memset(text, '1', sizeof(text) - 1);
 	for (size_t i = 0; i < sizeof(words_of_nobody) / sizeof(*words_of_nobody); i++) {
@@ -212,6 +218,15 @@ TEST(words_of_no_untraced_process_are_not_counted, "")
 	}
 	CHECK_SYS(mkdir(word(NO_STREAM "8"), 0700));
 	CHECK_EQ(ts_figure(trid, "untraced_processes"), 0);
+	/* Of too many parents those that have room are read. */
+	memcpy(text, "24", 2);
+	for (char *at = text + 2; at < text + 400; at += 2)
+		memcpy(at, " 7", 3);
+	CHECK_SYS(symlink(text, word(NO_STREAM "9")));
+	CHECK(ptrc_untraced_read(AT_FDCWD, word(NO_STREAM "9"), &longest));
+	CHECK_EQ(longest.pid_count, PTRC_UNTRACED_PIDS);
+	CHECK(!longest.has_all);
+	CHECK_SYS(unlink(word(NO_STREAM "9")));
 	/* One that does not know its parents may belong to this stream, and counts. */
 	CHECK_SYS(symlink("12 101 2147483647", word(NO_STREAM "101")));
 	CHECK_EQ(ts_figure(trid, "untraced_processes"), 1);
@@ -633,6 +648,33 @@ TEST(fork_amid_the_library_leaves_a_usable_child, "FORK-15 EVENT-14", NEEDS_THRE
 		CHECK_EQ(ts_number(&events.at[i]), seen % 2 ? 0 : (uint32_t)pids[seen / 2]);
 		seen++;
 	}
+}
+
+static _Atomic bool is_locked, is_given_back;
+
+static void *hold_table(void *arg)
+{
+	ptrc_handle_lock();
+	is_locked = true;
+	while (thread_state(getpid(), getpid()) != 'S')
+		sched_yield();
+	is_given_back = true;
+	ptrc_handle_unlock();
+	return arg;
+}
+
+TEST(fork_waits_for_who_changes_the_table_of_identifiers, "FORK-15", NEEDS_THREADED_FORK)
+{
+	pthread_t thread = ts_thread(hold_table, NULL);
+
+	/* This thread sleeps nowhere but in the fork. */
+	while (!is_locked)
+		sched_yield();
+	pid_t pid = harness_fork();
+	if (pid == 0)
+		_exit(is_given_back ? 0 : 1);
+	CHECK_EXIT(pid, 0);
+	ts_join(thread);
 }
 
 TEST(orphans_stay_traced, "FORK-16 EXIT-05")

@@ -257,6 +257,41 @@ TEST(process_that_changes_its_user_moves, "CREATE-15 EVENTID-10")
 	CHECK(!has_page_in(uid, pid));
 }
 
+TEST(process_that_has_changed_its_user_is_given_its_names_by_root, "CREATE-15 EVENTID-10")
+{
+	struct harness_gate ready = harness_gate(), go = harness_gate();
+	uid_t uid = make_user();
+	struct ptrc_target t;
+	struct ptrc_names *names;
+	uint32_t id;
+
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		CHECK_EQ(open_name("as root"), 10);
+		CHECK_EQ(open_name("as root too"), 11);
+		become(uid);
+		harness_open(&ready);
+		harness_pass(&go);
+		CHECK_EQ(open_name("by root"), 12);
+		CHECK_EQ(open_name("as user"), 13);
+		CHECK_EQ(open_name("as root"), 10);
+		CHECK_EQ(ptrc_page_self->slots[0].stream_id, 5);
+		exit(0);
+	}
+	harness_pass(&ready);
+	CHECK_OK(ptrc_target_open(pid, -1, &t));
+	CHECK_EQ(t.uid, uid);
+	CHECK_OK(ptrc_target_names(&t, &names));
+	CHECK_OK(ptrc_names_register(names, "by root", &id));
+	CHECK_OK(ptrc_target_attach(&t, 5, names->id, 0));
+	harness_open(&go);
+	CHECK_EXIT(pid, 0);
+	CHECK_EQ(ptrc_names_count(names), 4);
+	ptrc_target_detach(&t, 5);
+	ptrc_target_close(&t);
+	ptrc_names_unref(names);
+}
+
 TEST(traced_process_that_changes_its_user_stays, "CREATE-15 EXEC-13")
 {
 	uid_t uid = make_user();
