@@ -405,11 +405,10 @@ unsigned int ptrc_orphan_count_dropped(int dirfd, uint32_t uid, bool is_forgetti
 /* ---- looking from outside ---- */
 
 /* Opens an orphan (stream of a dead controller): o.<id>, or s.<id> if no process has put it aside yet. */
-static int open_orphan(int dirfd, uint32_t uid, uint64_t id, bool *is_aside, int *fd)
+static int open_orphan(int dirfd, uint32_t uid, uint64_t id, int *fd)
 {
 	int error = ptrc_shmdir_open_id(dirfd, 'o', id, uid, fd, NULL);
 
-	*is_aside = error == 0;
 	if (error == ENOENT)
 		error = ptrc_shmdir_open_id(dirfd, 's', id, uid, fd, NULL);
 	return error == ENOENT ? ESRCH : error;
@@ -497,7 +496,6 @@ int ptrc_orphan_tell(unsigned int number, struct posixtrace_orphan *orphan)
 {
 	struct list l = {.number = number};
 	struct ptrc_orphan_facts f;
-	bool is_aside;
 	PTRC_FD(dirfd);
 	PTRC_FD(fd);
 	int error = open_own(&dirfd, &l.uid);
@@ -509,7 +507,7 @@ int ptrc_orphan_tell(unsigned int number, struct posixtrace_orphan *orphan)
 	/* Where /dev/shm is read-only no object was opened above. */
 	if (!l.id)
 		return ptrc_sys(SYS_faccessat, dirfd, ".", W_OK) ? EPERM : ENOENT;
-	error = open_orphan(dirfd, l.uid, l.id, &is_aside, &fd);
+	error = open_orphan(dirfd, l.uid, l.id, &fd);
 	if (error)
 		return error == ESRCH ? ENOENT : error;
 	orphan->pt_id = l.id;
@@ -523,7 +521,7 @@ int ptrc_orphan_tell(unsigned int number, struct posixtrace_orphan *orphan)
 
 /* Writes the rest of an orphan's events into its log and removes the orphan (stream of a dead controller). If
  * `orders` is NULL, only removes it. */
-static int settle(int dirfd, uint32_t uid, uint64_t id, int fd, bool is_aside,
+static int settle(int dirfd, uint32_t uid, uint64_t id, int fd,
 		  const struct ptrc_keeper_orders *orders)
 {
 	struct ptrc_orphan_facts f;
@@ -533,8 +531,7 @@ static int settle(int dirfd, uint32_t uid, uint64_t id, int fd, bool is_aside,
 		return ESRCH;
 	if (ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2))
 		return EBUSY;
-	if (!is_aside)
-		ptrc_orphan_put_aside(dirfd, id, fd);
+	ptrc_orphan_put_aside(dirfd, id, fd);
 	if (!orders)
 		remove_object(dirfd, id);
 	else if (!f.is_known)
@@ -550,19 +547,18 @@ int ptrc_orphan_salvage(uint64_t id, const struct ptrc_keeper_orders *orders)
 {
 	uint64_t mask;
 	uint32_t uid;
-	bool is_aside;
 	PTRC_FD(dirfd);
 	PTRC_FD(fd);
 	int error = open_own(&dirfd, &uid);
 
 	if (error)
 		return error == ENOENT ? ESRCH : error;
-	error = open_orphan(dirfd, uid, id, &is_aside, &fd);
+	error = open_orphan(dirfd, uid, id, &fd);
 	if (error)
 		return error;
 	if (ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2) || !ptrc_orphan_lock(fd, &mask))
 		return EBUSY;
-	error = settle(dirfd, uid, id, fd, is_aside, orders);
+	error = settle(dirfd, uid, id, fd, orders);
 	ptrc_orphan_unlock(fd, &mask);
 	return error;
 }

@@ -59,7 +59,8 @@ void ptrc_orphan_end(int fd);
  * finished. A log that no keeper had started when the controller died need not be finished, because
  * nothing was recorded. Returns true if the stream cannot be mapped. */
 PTRC_NONNULL() bool ptrc_orphan_has_events(int fd, const struct ptrc_orphan_facts *f);
-/* Renames the stream s.<id> to o.<id>, notes how many processes still record into it, and ends it. */
+/* Renames the stream s.<id> to o.<id>, notes how many processes still record into it, and ends it. Does nothing
+ * to one that was put aside before. */
 void ptrc_orphan_put_aside(int dirfd, uint64_t id, int fd);
 /* Finishes the log of o.<id> (ptrc_keeper_finish_orphan) and removes the stream. If that fails, the stream
  * stays, and the reason is returned. */
