@@ -330,6 +330,7 @@ bool ptrc_space_make(struct ptrc_writer *w, uint32_t need, bool is_forced)
 	uint32_t need_partial = need + 16 + 8 + (uint32_t)sizeof(struct ptrc_context);
 	bool has_looked = false, has_reaped = false;
 
+	w->is_room_coming = true;
 	for (unsigned tries = 0; tries < ROOM_TRIES; tries++) {
 		bool has_room = false;
 		struct survey v;
@@ -337,10 +338,8 @@ bool ptrc_space_make(struct ptrc_writer *w, uint32_t need, bool is_forced)
 		survey_chunks(w, need_partial, &v);
 		if (h->policy == POSIX_TRACE_FLUSH && !is_keeper && v.unread >= min / 2)
 			ptrc_ring_keeper(h, PTRC_WAKE_LOOK);
-		if (!is_loop && !is_forced && !is_keeper && v.unread + need > min) {
-			w->is_room_coming = true;
+		if (!is_loop && !is_forced && !is_keeper && v.unread + need > min)
 			return false;
-		}
 		if (w->chunk &&
 		    (uint32_t)(w->at - (uint8_t *)w->chunk) + need <= w->pool.chunk_size) {
 			grant(w, &v, need);
@@ -381,6 +380,5 @@ bool ptrc_space_make(struct ptrc_writer *w, uint32_t need, bool is_forced)
 			return true;
 		}
 	}
-	w->is_room_coming = true;
 	return false;
 }
