@@ -135,11 +135,9 @@ static int open_locked(const struct ptrc_page_place *place, bool is_create,
 	if (error)
 		return error;
 	error = ptrc_file_lock_wait(fd, CHANGE_BYTE);
-	if (!error && ptrc_file_stat(fd, &st))
-		error = EPERM;
 	/* A page is removed under its lock. So before this process got the lock, this page may have been
 	 * removed. */
-	if (!error && st.st_nlink == 0)
+	if (!error && (ptrc_file_stat(fd, &st) || st.st_nlink == 0))
 		error = ESTALE;
 	/* The file had no size when it was opened: this process has just made it, or another
 	 * process had made it and not set the size yet. The other process may be dead, so this
