@@ -8,7 +8,9 @@
 
 #include <posixtrace.h>
 
+#include "lib/base/procfs.h"
 #include "lib/process/process.h"
+#include "lib/process/target.h"
 #include "lib/recorder/attach.h"
 
 #define KIB ((size_t)1024)
@@ -173,6 +175,13 @@ TEST(process_in_another_pid_namespace_cannot_be_targeted, "CREATE-14 CREATE-15")
 		}
 		CHECK_EQ(posix_trace_create(child, NULL, &trid), EPERM);
 		CHECK_EQ(trid, 0);
+		/* Nor by one that is in there, too, where /proc has another process under that number. */
+		if (IN_CHILD()) {
+			struct ptrc_procfs_status status;
+
+			CHECK_EQ(ptrc_target_status(1, &status), EPERM);
+			exit(0);
+		}
 		close(ends[1]);
 		CHECK_EXIT(child, 0);
 		exit(0);

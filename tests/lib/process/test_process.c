@@ -816,12 +816,13 @@ TEST(child_not_traced_keeps_a_copy_of_the_names, "FORK-14 EVENTID-02")
 
 TEST(names_are_copied_when_a_stream_comes, "FORK-14 CREATE-24")
 {
-	struct harness_gate go = harness_gate();
+	struct harness_gate ready = harness_gate(), go = harness_gate();
 	struct stream s;
 
 	CHECK_EQ(open_name("p0"), 10);
 	pid_t pid = harness_fork();
 	if (pid == 0) {
+		harness_open(&ready);
 		harness_pass(&go);
 		CHECK(ptrc_process_maps_id(10));
 		CHECK(ptrc_process_maps_id(11));
@@ -831,6 +832,7 @@ TEST(names_are_copied_when_a_stream_comes, "FORK-14 CREATE-24")
 		CHECK_EQ(open_name("own"), 12);
 		exit(0);
 	}
+	harness_pass(&ready);
 	/* One that the parent adds before the copy is none of the child's. */
 	CHECK_EQ(open_name("other"), 11);
 	begin_stream(&s, pid, 0);

@@ -225,6 +225,61 @@ TEST(users_do_not_trace_each_other, "CREATE-14 CREATE-15")
 	made_uid = uid;
 }
 
+/* If the process can be traced, it is not for long. */
+static int error_of_target(pid_t pid)
+{
+	struct ptrc_target t;
+	int error = ptrc_target_open(pid, -1, &t);
+
+	if (!error)
+		ptrc_target_close(&t);
+	return error;
+}
+
+/* A process that has the identifiers of another user as well, even of one that it was only, is not a user's. */
+TEST(only_root_traces_processes_of_several_users_or_groups, "CREATE-14 CREATE-15")
+{
+	/* 1: those of the user */
+	static const struct {
+		uid_t uid[3];
+		gid_t gid[3];
+		int for_root, for_user;
+	} cases[] = {
+		{{1, 1, 1}, {1, 1, 1}, 0, 0},	      {{1, 0, 0}, {0, 0, 0}, 0, EPERM},
+		{{0, 0, 1}, {0, 0, 0}, 0, EPERM},     {{0, 1, 1}, {1, 1, 1}, EPERM, EPERM},
+		{{1, 1, 0}, {1, 1, 1}, EPERM, EPERM}, {{1, 1, 1}, {0, 1, 1}, 0, EPERM},
+		{{1, 1, 1}, {1, 1, 0}, 0, EPERM},
+	};
+	uid_t u = make_user();
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const uid_t *uid = cases[i].uid;
+		const gid_t *gid = cases[i].gid;
+		struct harness_gate ready = harness_gate(), end = harness_gate();
+		pid_t pid = harness_fork();
+
+		NOTE("case %zu", i);
+		if (pid == 0) {
+			CHECK_SYS(setresgid(gid[0] * u, gid[1] * u, gid[2] * u));
+			CHECK_SYS(setresuid(uid[0] * u, uid[1] * u, uid[2] * u));
+			/* So that the user owns what /proc has of it. */
+			CHECK_SYS(prctl(PR_SET_DUMPABLE, 1));
+			harness_open(&ready);
+			harness_pass(&end);
+			_exit(0);
+		}
+		harness_pass(&ready);
+		CHECK_EQ(error_of_target(pid), cases[i].for_root);
+		if (IN_CHILD()) {
+			become(u);
+			CHECK_EQ(error_of_target(pid), cases[i].for_user);
+			exit(0);
+		}
+		harness_open(&end);
+		CHECK_EXIT(pid, 0);
+	}
+}
+
 TEST(process_that_changes_its_user_moves, "CREATE-15 EVENTID-10")
 {
 	uid_t uid = make_user();
