@@ -855,6 +855,20 @@ TEST(failed_flush_is_repeated_without_loss_or_doubles, "LOG-22 LOG-25 LOG-19")
 	}
 }
 
+TEST(a_packet_without_memory_is_none, "", NEEDS_ADDRESS_LIMIT)
+{
+	static uint8_t payload[1 << 20];
+	struct ptrc_log_writer *w = calloc(1, sizeof(*w));
+	struct rlimit limit;
+
+	CHECK(w);
+	CHECK_SYS(getrlimit(RLIMIT_AS, &limit));
+	CHECK_SYS(setrlimit(RLIMIT_AS, &(struct rlimit){sizeof(payload), limit.rlim_max}));
+	int error = ptrc_log_packet_put(w, PTRC_LOG_CLOCK, payload, sizeof(payload));
+	CHECK_SYS(setrlimit(RLIMIT_AS, &limit));
+	CHECK_EQ(error, ENOMEM);
+}
+
 TEST(another_writer_goes_on, "LOG-39")
 {
 	for (size_t i = 0; i < 3; i++)

@@ -158,6 +158,23 @@ static int own_build_id(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1; /* the first object is the program */
 }
 
+TEST(a_log_tells_that_a_process_has_more_mappings_than_are_read, "", NEEDS_KEEPER)
+{
+	enum { PAGES = 50000, PAGE = 4096 };
+	int fd = ts_temp_file();
+	trace_id_t trid = log_of(0, POSIX_TRACE_APPEND, 0, fd);
+	char *pages =
+		mmap(NULL, (size_t)PAGES * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	/* Each page is a mapping, and a line of /proc/PID/maps. */
+	for (size_t i = 0; i < PAGES; i += 2)
+		CHECK_SYS(mprotect(pages + i * PAGE, PAGE, PROT_READ));
+	ts_emit(ts_id("event"), 0);
+	trid = ts_end_and_open_log(trid, fd);
+	CHECK(only_one_of(trid, getpid()).pp_are_mappings_cut);
+	ts_close_log(trid);
+}
+
 TEST(a_log_tells_its_process, "", NEEDS_KEEPER)
 {
 	static char line[PTRC_LOG_LINE_MAX], exe[4096];

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include "lib/recorder/frame.h"
 #include "tests/support/payload.h"
 #include "tests/support/slow_page.h"
 
@@ -1222,6 +1223,68 @@ TEST(an_event_may_be_left_from_an_alternate_stack, "EVENT-28")
 
 	leave_by_jump(&work, emit_and_jump_out, SA_ONSTACK);
 }
+
+#ifdef __x86_64__
+#define ALT_BYTES 65536
+static _Alignas(16) unsigned char alt_stack[ALT_BYTES];
+static uint64_t interrupted_frame;
+/* Of the event at interrupted_frame, by the handler: while its signal is blocked, and while none is. */
+static volatile sig_atomic_t is_dead_if_blocked, is_dead_if_not;
+
+static void look_at_frames(int sig)
+{
+	uint64_t here = ptrc_frame_here(), blocked = UINT64_C(1) << (sig - 1);
+
+	is_dead_if_blocked = ptrc_frame_is_dead(interrupted_frame, here, blocked);
+	is_dead_if_not = ptrc_frame_is_dead(interrupted_frame, here, 0);
+}
+
+__attribute__((noinline)) static void interrupt_frame(int flags)
+{
+	interrupted_frame = ptrc_frame_here();
+	on_signal(SIGUSR1, look_at_frames, flags);
+	CHECK_SYS(raise(SIGUSR1));
+}
+
+TEST(whether_an_event_was_left_shows_on_the_stack, "EVENT-13 EVENT-28")
+{
+#ifdef HARNESS_IS_SANITIZED
+	SKIP("a sanitizer has stacks and frames of its own");
+#endif
+	const stack_t alt = {.ss_sp = alt_stack, .ss_size = ALT_BYTES};
+	const uint64_t middle = (uint64_t)alt_stack + ALT_BYTES / 2 + 1, far = 2 << 20,
+		       blocked = 512;
+	const uint64_t here = ptrc_frame_here();
+
+	/* No handler can have interrupted the older event. */
+	CHECK(ptrc_frame_is_dead(here + far, here, ~UINT64_C(0)));
+	interrupt_frame(0);
+	CHECK(!is_dead_if_blocked && is_dead_if_not);
+	interrupt_frame(SA_NODEFER);
+	CHECK(!is_dead_if_blocked && !is_dead_if_not);
+	interrupt_frame(0);
+	/* There is no handler's frame between the two. */
+	CHECK(ptrc_frame_is_dead(middle, (uint64_t)alt_stack + 1, blocked));
+	/* So far away nobody looks for one. */
+	CHECK(!ptrc_frame_is_dead(here + far, here, blocked));
+	CHECK(ptrc_frame_is_dead(here + far, here, 0));
+	CHECK(ptrc_frame_is_dead(here - far, here, blocked));
+	CHECK(ptrc_frame_is_dead(here + 48, here, blocked));
+	CHECK_SYS(sigaltstack(&alt, NULL));
+	CHECK(ptrc_frame_is_dead(middle, middle - far, blocked));
+	CHECK(!ptrc_frame_is_dead(here + far, here, blocked));
+	CHECK(ptrc_frame_is_dead(here + far, here, 0));
+	/* On this stack, of two events in its handlers the lower one is alive. */
+	interrupt_frame(SA_ONSTACK);
+	CHECK(!is_dead_if_blocked && !is_dead_if_not);
+	for (int is_above = 0; is_above < 2; is_above++) {
+		on_signal(SIGUSR1, look_at_frames, SA_ONSTACK);
+		interrupted_frame = (uint64_t)alt_stack + (is_above ? ALT_BYTES - 7 : 1);
+		CHECK_SYS(raise(SIGUSR1));
+		CHECK_EQ(is_dead_if_not, !is_above);
+	}
+}
+#endif
 
 static _Atomic uint32_t left_step;
 
