@@ -2,6 +2,7 @@
 /* What a log tells of the machine and of the processes that recorded into it. */
 #include "include/posixtrace-private.h"
 #include "tests/support/keeper.h"
+#include "tests/support/stream_memory.h"
 
 #include <link.h>
 #include <posixtrace-control.h>
@@ -249,20 +250,28 @@ static intptr_t rename_process(const void *arg, size_t arg_bytes)
 	return prctl(PR_SET_NAME, arg);
 }
 
-TEST(another_program_is_told_anew, "", NEEDS_KEEPER)
+/* Whether the keeper is told that there is one, or sees it by an event, as others have taken the places where
+ * programs are told. */
+static void tell_another_program(bool is_told)
 {
 	int fd = ts_temp_file();
 	struct ts_target target = ts_target_fork();
 	trace_id_t trid = log_of(target.pid, POSIX_TRACE_APPEND, 0, fd);
+	struct ptrc_stream_header *h = find_stream();
+	pid_t keeper = keeper_of(trid);
 	unsigned long first = 0;
 
 	CHECK_EQ(ts_target_call(&target, rename_process, "before", 7), 0);
 	ts_start(trid);
 	ts_target_emit(&target, ts_target_id(&target, "event"), 1);
 	ts_flush(trid);
+	CHECK_SYS(kill(keeper, SIGSTOP));
 	ts_target_exec(&target);
 	CHECK_EQ(ts_target_call(&target, rename_process, "behind", 7), 0);
 	ts_target_emit(&target, ts_target_id(&target, "event"), 2);
+	for (uint32_t i = 0; i < PTRC_ARRIVALS && !is_told; i++)
+		h->arrival[i].pid = 0;
+	CHECK_SYS(kill(keeper, SIGCONT));
 	ts_flush(trid);
 	/* What is known already is not written again. */
 	ts_target_emit(&target, ts_target_id(&target, "event"), 3);
@@ -275,6 +284,16 @@ TEST(another_program_is_told_anew, "", NEEDS_KEEPER)
 	p = process_at(trid, first + 1);
 	expect_text(p.pp_name, p.pp_name_size, "behind");
 	ts_close_log(trid);
+}
+
+TEST(another_program_is_told_anew, "", NEEDS_KEEPER)
+{
+	tell_another_program(true);
+}
+
+TEST(another_program_is_seen_by_its_first_event, "", NEEDS_KEEPER)
+{
+	tell_another_program(false);
 }
 
 TEST(events_before_an_exec_are_not_of_the_program_that_is_seen_after_it, "", NEEDS_KEEPER)
