@@ -743,6 +743,11 @@ static int loads(const char *library)
 	return 0;
 }
 
+static void come(int signal)
+{
+	(void)signal;
+}
+
 static void others(void)
 {
 	struct timespec at;
@@ -755,6 +760,11 @@ static void others(void)
 	clock_gettime(CLOCK_MONOTONIC, &at);
 	at.tv_sec -= 1;
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
+	at.tv_sec += 1001;
+	signal(SIGALRM, come);
+	setitimer(ITIMER_REAL, &(struct itimerval){{0, 1000}, {0, 1000}}, NULL);
+	CHECK(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR);
+	setitimer(ITIMER_REAL, &(struct itimerval){{0, 0}, {0, 0}}, NULL);
 	usleep(4000);
 	sleep(0);
 	sigemptyset(&set);
