@@ -604,21 +604,39 @@ TEST(a_plain_stream_without_unread_events_is_no_orphan, "")
 	CHECK_EQ(orphan_count(), 0);
 }
 
+/* Makes its entry of the directory the newest one. */
+static void enter_anew(uint64_t id)
+{
+	char name[64], other[64];
+
+	snprintf(other, sizeof(other), "/dev/shm/posixtrace-%u/x", (unsigned)geteuid());
+	snprintf(name, sizeof(name), "%.*so.%016" PRIx64, (int)strlen(other) - 1, other, id);
+	CHECK_SYS(link(name, other));
+	CHECK_SYS(unlink(name));
+	CHECK_SYS(rename(other, name));
+}
+
 TEST(no_more_than_eight_plain_orphans_stay_and_the_dropped_are_counted, "")
 {
 	struct ptrc_inspected_system system;
 	struct posixtrace_orphan o;
+	uint64_t first;
 	size_t mappings;
 
 	needs_own_directory();
 	create_once();
 	mappings = count_lines("/proc/self/maps");
-	/* Several are created in the same second, and found at once. */
+	/* Several are created in the same second. The order of the directory is not that of their age. */
 	for (uint32_t i = 0; i < 12; i++) {
 		trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 64 * KIB, 0);
 		crash(-1, &attr, 0, 10 + i);
+		create_once();
+		CHECK_OK(posixtrace_get_orphan(0, &o, sizeof(o)));
+		if (i == 0)
+			first = o.pt_id;
+		if (i == 7)
+			enter_anew(first);
 	}
-	create_once();
 	/* Who finds them keeps none of them mapped. */
 	CHECK_LE(count_lines("/proc/self/maps"), mappings + 2);
 	CHECK_EQ(orphan_count(), 8);
