@@ -1291,6 +1291,25 @@ TEST(an_index_that_lies, "")
 			}
 	/* What the log says of times, for one, is seen in the packets alone. */
 	CHECK_GT(used, 100);
+	/* Two lengths, the sum of which is right only because it overflows. */
+	for (uint32_t i = 0; i + 1 < head.count; i++) {
+		uint8_t *copy = malloc(size), *at;
+		struct ptrc_log_packet two[2];
+
+		CHECK(copy);
+		memcpy(copy, bytes, size);
+		at = copy + p.index + sizeof(struct ptrc_log_packet) + sizeof(head) +
+		     i * entry_bytes;
+		memcpy(two, at, sizeof(two));
+		two[1].length = ptrc_align8(two[0].length) + ptrc_align8(two[1].length) + 8;
+		two[0].length = UINT64_MAX - 7;
+		memcpy(at, two, sizeof(two));
+		write_forged(fd, copy, size, p.index);
+		free(copy);
+		trace_id_t trid = ts_open_log(fd);
+		CHECK(!has_totals(trid));
+		ts_close_log(trid);
+	}
 }
 
 /* Writes the log with this head of its INDEX packet, whose checksums are right. */
