@@ -13,7 +13,7 @@ command -v ${CC:-cc} >/dev/null || lacking="no compiler"
 # compile: the program and the library
 compile() {
 	$cc -O2 -I"$PTRC_SOURCE" -o probes "$here/probes.c" -ldl
-	$cc -O2 -I"$PTRC_SOURCE" -shared -fPIC -o library.so "$here/probes_library.c"
+	$cc -O2 -I"$PTRC_SOURCE" -shared -fPIC -Wl,-z,noseparate-code -o library.so "$here/probes_library.c"
 }
 
 # data EVENT LOG: the data of its events
