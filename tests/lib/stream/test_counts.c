@@ -46,9 +46,15 @@ static void expect_no_others(trace_event_id_t a, trace_event_id_t b)
 TEST(types_are_counted_read_or_not, "")
 {
 	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, 64 * KIB, 100);
-	trace_event_id_t a = ts_id("a"), b = ts_id("b");
+	trace_event_id_t a = ts_id("a"), b = a;
 	static const char data[200];
+	char name[16];
 
+	/* The counts of the two are not in one page of memory. */
+	for (int i = 0; i < 1000; i++) {
+		snprintf(name, sizeof(name), "b%d", i);
+		b = ts_id(name);
+	}
 	expect_counted(trid, POSIX_TRACE_START, 1, sizeof(trace_event_set_t), 0);
 	expect_no_others(0, 0);
 	for (int i = 0; i < 10; i++)
