@@ -441,7 +441,7 @@ int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic)
 
 	if (ptrc_keeper_may_wait(k, error)) {
 		ptrc_log_events_undo(&k->writer);
-		ptrc_log_state_leave(&k->writer);
+		ptrc_log_state_save(&k->writer);
 		return error;
 	}
 	/* ESTALE (another program has changed the file) does not prevent the rest from being

@@ -902,11 +902,14 @@ static int place_in_ring(struct ptrc_log_writer *w, const struct ptrc_log_packet
 static int write_packet(struct ptrc_log_writer *w, const struct ptrc_log_packet *p)
 {
 	bool is_ring = w->kind == PTRC_LOG_RING;
-	uint64_t place = 0;
+	struct ptrc_log_state before = w->state;
+	uint64_t place = 0, first = w->lap_first;
 	int error = w->out.is_short ? ENOMEM : is_ring ? place_in_ring(w, p, &place) : 0;
 
 	error = error ?: ptrc_log_packet_end(w, 0, *p);
 	error = error ?: is_ring ? ptrc_log_ring_write(w, place) : ptrc_log_append(w);
+	if (error && is_ring)
+		ptrc_log_ring_return(w, &before, first);
 	if (error)
 		return error;
 	ptrc_log_index_note(w);
@@ -915,14 +918,6 @@ static int write_packet(struct ptrc_log_writer *w, const struct ptrc_log_packet 
 	w->state.bytes += p->counted;
 	w->last_ns = p->last_ns;
 	return 0;
-}
-
-static void note_lost(struct ptrc_log_writer *w, uint64_t events)
-{
-	if (events == 0)
-		return;
-	w->state.lost_events += events;
-	ptrc_log_note_loss(w);
 }
 
 int ptrc_log_events_write_single(struct ptrc_log_writer *w, struct ptrc_log_section section,
@@ -993,7 +988,7 @@ int ptrc_log_events_write_own(struct ptrc_log_writer *w, int64_t ns,
 	if (index >= PTRC_NAMES_MAX || ptrc_log_is_full(w) ||
 	    (w->policy == POSIX_TRACE_UNTIL_FULL &&
 	     w->state.bytes + ptrc_packed_counted(len) > w->limit)) {
-		note_lost(w, 1);
+		w->state.lost_events++;
 		return 0;
 	}
 	ptrc_log_origin_look(w, origin, ns, &pid);
@@ -1091,7 +1086,6 @@ static int discard_oldest(struct ptrc_log_writer *w)
 	}
 	ptrc_log_ring_drop_all(w); /* the ring's events are older than the discarded ones */
 	ptrc_log_ring_note_lost(w, events, first_ns, last_ns);
-	w->discarded_events = events;
 	return 0;
 }
 
@@ -1120,7 +1114,7 @@ static int sort_batch(struct ptrc_log_writer *w)
 	int error = batch_sort(&w->batch) ?: batch_strip(&w->batch, &lost);
 	if (error)
 		return error;
-	note_lost(w, lost);
+	w->state.lost_events += lost;
 	follow_filter(w);
 	/* The state already follows what is in the pipe. */
 	return w->skip_ns == INT64_MIN ? 0 : batch_choose_until(&w->batch, w->skip_ns, &slice);
@@ -1134,7 +1128,7 @@ static int discard_rest(struct ptrc_log_writer *w)
 
 	for (uint64_t i = 0; !error && (piece = batch_chosen(&w->batch, i)); i++)
 		if (piece->s.kind != PTRC_STRETCH_MARKER)
-			note_lost(w, piece->s.event_count);
+			w->state.lost_events += piece->s.event_count;
 	return error;
 }
 
@@ -1168,28 +1162,20 @@ void ptrc_log_events_undo(struct ptrc_log_writer *w)
 		return;
 	w->has_retry = false;
 	w->unwritten_events = w->added_events;
-	w->retry.written.until = 0;
-	if (w->kind == PTRC_LOG_SEQUENTIAL) {
-		ptrc_sys(SYS_ftruncate, w->fd, w->retry.offset);
-		w->file_end = w->retry.offset;
-		w->has_last = false;
-		ptrc_log_index_forget(w, w->retry.offset);
-		w->state = w->retry;
-		w->state.flags |= now.flags & (PTRC_LOG_STATE_CUT | PTRC_LOG_STATE_MARKERS_WAIT);
-		return;
-	}
-	ptrc_log_ring_undo(w, w->retry.seq);
-	w->retry.events = w->state.events;
-	w->retry.bytes = w->state.bytes;
+	ptrc_log_index_forget(w, w->retry.offset);
 	w->state = w->retry;
+	w->state.written.until = 0;
 	w->state.flags |= now.flags & (PTRC_LOG_STATE_WRAPPED | PTRC_LOG_STATE_CUT |
 				       PTRC_LOG_STATE_MARKERS_WAIT);
-	w->state.names = now.names;
-	w->state.layouts = now.layouts;
 	w->state.tail = now.tail;
-	w->state.ring = now.ring;
-	w->state.ring.lost_events -= w->discarded_events;
-	w->state.ring.oldest_seq = ptrc_log_at_most(now.ring.oldest_seq, w->retry.seq);
+	if (w->kind == PTRC_LOG_RING) {
+		ptrc_log_ring_return(w, &w->retry, w->lap_begin);
+		ptrc_log_state_tell(w);
+		return;
+	}
+	ptrc_sys(SYS_ftruncate, w->fd, w->state.offset);
+	w->file_end = w->state.offset;
+	w->has_last = false;
 }
 
 void ptrc_log_events_begin(struct ptrc_log_writer *w)
@@ -1198,7 +1184,6 @@ void ptrc_log_events_begin(struct ptrc_log_writer *w)
 	batch_clear(&w->observed);
 	w->added_events = w->unwritten_events = 0;
 	w->has_retry = false;
-	w->discarded_events = 0;
 }
 
 int ptrc_log_events_add(struct ptrc_log_writer *w, const struct ptrc_stretch *stretch)
@@ -1266,6 +1251,7 @@ int ptrc_log_events_end(struct ptrc_log_writer *w)
 	w->state.written.until = until;
 	if (w->origin && !ptrc_log_is_full(w))
 		describe_origins(w);
+	ptrc_log_ring_begin(w);
 	before = w->state;
 	w->last_ns = INT64_MIN;
 	if (!error && w->policy == POSIX_TRACE_UNTIL_FULL) {

@@ -127,15 +127,18 @@ void ptrc_log_state_save(struct ptrc_log_writer *w)
 
 void ptrc_log_state_tell(const struct ptrc_log_writer *w)
 {
+	const struct ptrc_log_state *s = &w->state;
+	uint64_t lost = s->past.before.log_lost_events + s->lost_events + s->ring.lost_events;
 	struct ptrc_stream_header *h = w->header;
 
 	if (!h)
 		return;
-	ptrc_store_relaxed(&h->log_events, w->state.past.events + w->state.events);
-	ptrc_store_relaxed(&h->log_bytes, w->state.past.bytes + w->state.bytes);
-	ptrc_store_relaxed(&h->log_lost_events, w->state.past.before.log_lost_events +
-							w->state.lost_events +
-							w->state.ring.lost_events);
+	if (lost > ptrc_load_relaxed(&h->log_lost_events))
+		ptrc_status_set(h, PTRC_ST_LOG_OVERRUN | PTRC_ST_EVER_LOG_OVERRUN |
+					   (s->ring.lost_events ? PTRC_ST_LOG_FULL : 0));
+	ptrc_store_relaxed(&h->log_events, s->past.events + s->events);
+	ptrc_store_relaxed(&h->log_bytes, s->past.bytes + s->bytes);
+	ptrc_store_relaxed(&h->log_lost_events, lost);
 }
 
 bool ptrc_log_state_read(const struct ptrc_stream_header *h, struct ptrc_log_state *state)
@@ -150,16 +153,6 @@ bool ptrc_log_state_read(const struct ptrc_stream_header *h, struct ptrc_log_sta
 			&h->log_state[1 + PTRC_LOG_STATE_COPY(which) * PTRC_LOG_STATE_WORDS + i]);
 	memcpy(state, words, sizeof(*state));
 	return true;
-}
-
-void ptrc_log_state_leave(struct ptrc_log_writer *w)
-{
-	uint64_t waits = w->state.flags & PTRC_LOG_STATE_MARKERS_WAIT;
-
-	if (waits && ptrc_log_state_read(w->header, &w->state)) {
-		w->state.flags |= waits;
-		ptrc_log_state_save(w);
-	}
 }
 
 void ptrc_log_state_begin_rest(struct ptrc_log_state *s)
@@ -187,11 +180,6 @@ void ptrc_log_state_give_back(struct ptrc_log_writer *w, const struct ptrc_log_s
 	w->state.flags |= waits;
 	w->place = 1 - w->place;
 	ptrc_log_state_save(w);
-}
-
-void ptrc_log_note_loss(struct ptrc_log_writer *w)
-{
-	ptrc_status_set(w->header, PTRC_ST_LOG_OVERRUN | PTRC_ST_EVER_LOG_OVERRUN);
 }
 
 /* ---- output ---- */
@@ -338,6 +326,7 @@ int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset)
 	uint64_t done = 0, end;
 	int error = 0;
 
+	w->is_torn = false;
 	if (limit > INT64_MAX)
 		limit = INT64_MAX; /* fsize_limit is RLIM_INFINITY */
 	if (w->is_regular && (__builtin_add_overflow(offset, w->out.used, &end) || end > limit ||
@@ -376,7 +365,9 @@ int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset)
 	 * finds the next packet by its magic. */
 	if (error && done && w->is_regular && w->kind == PTRC_LOG_SEQUENTIAL)
 		ptrc_sys(SYS_ftruncate, w->fd, offset);
-	if (!error)
+	if (error)
+		w->is_torn = done != 0;
+	else
 		note_written(w, offset);
 	return error;
 }

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "lib/base/sys.h"
-#include "lib/stream/status.h"
 
 /* A packet in the ring: an item of w->lap. */
 struct ptrc_log_lap_entry {
@@ -37,8 +36,6 @@ void ptrc_log_ring_note_lost(struct ptrc_log_writer *w, uint64_t events, int64_t
 	if (s->ring.lost_events == 0 || last_ns > s->ring.lost_last_ns)
 		s->ring.lost_last_ns = last_ns;
 	s->ring.lost_events += events;
-	ptrc_status_set(w->header, PTRC_ST_LOG_FULL);
-	ptrc_log_note_loss(w);
 }
 
 static void subtract(struct ptrc_log_writer *w, const struct ptrc_log_lap_entry *e)
@@ -47,7 +44,8 @@ static void subtract(struct ptrc_log_writer *w, const struct ptrc_log_lap_entry 
 	w->state.bytes -= e->head.counted;
 }
 
-/* Gives up the oldest packet. The caller has checked that one exists. */
+/* Gives up the oldest packet. The caller has checked that one exists. Its entry stays in w->lap
+ * until the next flush, because a failed write may get it back. */
 static void lap_drop(struct ptrc_log_writer *w)
 {
 	const struct ptrc_log_lap_entry *e = lap_at(w, w->lap_first++);
@@ -57,21 +55,43 @@ static void lap_drop(struct ptrc_log_writer *w)
 		subtract(w, e);
 		ptrc_log_ring_note_lost(w, e->head.event_count, e->head.first_ns, e->head.last_ns);
 	}
+}
+
+/* The number of the first entry from which on all are EVENTS packets with numbers from seq on. */
+static uint64_t lap_since(const struct ptrc_log_writer *w, uint64_t seq)
+{
+	uint64_t end = PTRC_LOG_COUNT(&w->lap, struct ptrc_log_lap_entry);
+
+	while (end && is_events(lap_at(w, end - 1)) && lap_at(w, end - 1)->head.seq >= seq)
+		end--;
+	return end;
+}
+
+void ptrc_log_ring_begin(struct ptrc_log_writer *w)
+{
+	const uint64_t size = sizeof(struct ptrc_log_lap_entry);
+	uint64_t count = lap_since(w, w->state.seq);
+
+	w->lap.used = count * size;
 	/* Entries that were given up are removed many at a time, because moving the rest takes
 	 * long. */
-	if (w->lap_first >= 1024 && w->lap_first >= PTRC_LOG_COUNT(&w->lap, *e) / 2) {
-		uint64_t gone = w->lap_first * sizeof(*e);
-
-		memmove(w->lap.bytes, w->lap.bytes + gone, w->lap.used - gone);
-		w->lap.used -= gone;
+	if (w->lap_first >= 1024 && w->lap_first >= count / 2) {
+		w->lap.used -= w->lap_first * size;
+		memmove(w->lap.bytes, w->lap.bytes + w->lap_first * size, w->lap.used);
 		w->lap_first = 0;
 	}
+	w->lap_begin = w->lap_first;
 }
 
 void ptrc_log_ring_drop_all(struct ptrc_log_writer *w)
 {
 	while (lap_at(w, w->lap_first))
 		lap_drop(w);
+}
+
+static bool overlaps(const struct ptrc_log_lap_entry *e, uint64_t place, uint64_t size)
+{
+	return e->place < place + size && e->place + ptrc_log_packet_size(&e->head) > place;
 }
 
 uint64_t ptrc_log_ring_place(struct ptrc_log_writer *w, uint64_t size, uint64_t bytes)
@@ -82,8 +102,7 @@ uint64_t ptrc_log_ring_place(struct ptrc_log_writer *w, uint64_t size, uint64_t 
 	const struct ptrc_log_lap_entry *e;
 
 	while ((e = lap_at(w, w->lap_first))) {
-		bool is_in_place = e->place < place + size &&
-				   e->place + ptrc_log_packet_size(&e->head) > place;
+		bool is_in_place = overlaps(e, place, size);
 
 		/* A wrap, a return to the start of the ring, leaves the bytes after the last packet
 		 * unused. The oldest packets are given up, too, if they are in these bytes. */
@@ -100,11 +119,17 @@ int ptrc_log_ring_write(struct ptrc_log_writer *w, uint64_t place)
 	struct ptrc_log_lap_entry e = {.place = place};
 	int error = ptrc_log_buffer_reserve(&w->lap, sizeof(e))
 			    ?: ptrc_log_write_at(w, PTRC_LOG_RING_OFFSET + place);
-	if (error)
-		return error;
-	w->state.offset = place + w->out.used;
+
 	memcpy(&e.head, w->out.bytes, sizeof(e.head));
-	return ptrc_log_buffer_add(&w->lap, &e, sizeof(e));
+	if (error && !(w->is_torn && is_events(&e)))
+		return error;
+	/* A packet that was partly written has no events, but it has overwritten others. */
+	if (error)
+		e.head.event_count = e.head.counted = 0;
+	else
+		w->state.offset = place + w->out.used;
+	ptrc_log_buffer_add(&w->lap, &e, sizeof(e));
+	return error;
 }
 
 /* Overwrites the header of a packet, so that no reader finds the packet. If that fails, the packet
@@ -120,17 +145,26 @@ static void erase(struct ptrc_log_writer *w, const struct ptrc_log_lap_entry *e)
 	(void)error;
 }
 
-void ptrc_log_ring_undo(struct ptrc_log_writer *w, uint64_t seq)
+void ptrc_log_ring_return(struct ptrc_log_writer *w, const struct ptrc_log_state *before,
+			  uint64_t first)
 {
+	uint64_t since = lap_since(w, before->seq), lost = first;
 	const struct ptrc_log_lap_entry *e;
 
-	while (PTRC_LOG_COUNT(&w->lap, *e) > w->lap_first) {
-		e = lap_at(w, PTRC_LOG_COUNT(&w->lap, *e) - 1);
-		if (!is_events(e) || e->head.seq < seq)
-			break;
-		subtract(w, e);
+	w->state.ring = before->ring;
+	w->state.events = before->events;
+	w->state.bytes = before->bytes;
+	w->lap_first = first;
+	for (uint64_t i = since; (e = lap_at(w, i)); i++) {
+		for (uint64_t k = lost; k < since; k++)
+			if (overlaps(lap_at(w, k), e->place, ptrc_log_packet_size(&e->head)))
+				lost = k + 1;
 		erase(w, e);
-		w->lap.used -= sizeof(*e);
+	}
+	/* The log has no hole: with each packet, those before it are lost. */
+	while (w->lap_first < lost) {
+		erase(w, lap_at(w, w->lap_first));
+		lap_drop(w);
 	}
 }
 

@@ -213,10 +213,6 @@ struct ptrc_log_writer {
 	struct ptrc_log_state state;
 	struct ptrc_log_state retry; /* if has_retry: the state before a flush that failed midway */
 	bool has_retry;
-	/* Number of events of this flush that a ring has no room for; state.ring counts them as
-	 * lost. If the flush fails, they are subtracted there, because the next flush gets them
-	 * again. */
-	uint64_t discarded_events;
 	/* If a flush into a pipe failed midway, the pipe has the events up to this time. The next
 	 * flush gets all events of the failed flush again, and skips the ones up to this time.
 	 * INT64_MIN: no event is skipped. */
@@ -242,7 +238,9 @@ struct ptrc_log_writer {
 	 * the flush succeeds. */
 	struct ptrc_log_buffer held, held_next; /* struct ptrc_log_held */
 	struct ptrc_log_buffer lap; /* a ring's packets by age: struct ptrc_log_lap_entry */
-	uint64_t lap_first;	    /* number of the first valid entry of `lap` */
+	/* Number of the oldest packet's entry in `lap`, now and at the beginning of the flush. */
+	uint64_t lap_first, lap_begin;
+	bool is_torn; /* the last write has failed midway */
 	struct ptrc_log_index index;
 	struct ptrc_log_origins origins;
 	/* Called once a second while output stalls; may be NULL. If it returns true, the write
@@ -265,17 +263,12 @@ uint32_t ptrc_log_state_place(const struct ptrc_stream_header *h);
 bool ptrc_log_state_is_saved(const struct ptrc_stream_header *h);
 /* ptrc_log_state_save() stores w->state and w->place in the stream's header and calls
  * ptrc_log_state_tell(), which stores there the counts that posix_trace_get_status() and others
- * report. Both do nothing if w->header is NULL. */
+ * report, and notes in the status whether the log has lost more events. Both do nothing if w->header is NULL. */
 void ptrc_log_state_save(struct ptrc_log_writer *w);
 void ptrc_log_state_tell(const struct ptrc_log_writer *w);
 /* Loads the state from header.log_state; false if none was saved. */
 PTRC_MUST_CHECK bool ptrc_log_state_read(const struct ptrc_stream_header *h,
 					 struct ptrc_log_state *state);
-/* After a failed flush that another process will try again, perhaps into another file: leaves in
- * header.log_state the state saved before the flush, with PTRC_LOG_STATE_MARKERS_WAIT added if the
- * flush has set it. w->state is not that one: it counts as lost what a ring gave up for the flush,
- * though it may still be in the file. */
-void ptrc_log_state_leave(struct ptrc_log_writer *w);
 /* Called when the events left of a stream are salvaged into a new log. At first *state is the state
  * of the stream's own log, all 0 if it has none; it becomes that of the new log. If the stream's
  * own log has events, it counts as an earlier file of the new log, so that readers know that its
@@ -284,8 +277,6 @@ void ptrc_log_state_begin_rest(struct ptrc_log_state *state);
 /* Gives up a rest log that has no events: the stream's log is again the one before it, with the state `old`, or none
  * if `old` is NULL. */
 void ptrc_log_state_give_back(struct ptrc_log_writer *w, const struct ptrc_log_state *old);
-/* Notes in the status of the stream that the log has lost events. */
-void ptrc_log_note_loss(struct ptrc_log_writer *w);
 
 /* ---- packets, and their way to a regular file, or to a pipe, socket or device ---- */
 
@@ -350,9 +341,13 @@ PTRC_MUST_CHECK int ptrc_log_ring_write(struct ptrc_log_writer *w, uint64_t plac
 void ptrc_log_ring_note_lost(struct ptrc_log_writer *w, uint64_t events, int64_t first_ns,
 			     int64_t last_ns);
 void ptrc_log_ring_drop_all(struct ptrc_log_writer *w);
-/* After a failed flush: removes its EVENTS packets, those from number `seq` on. The events that
- * these packets overwrote stay lost. */
-void ptrc_log_ring_undo(struct ptrc_log_writer *w, uint64_t seq);
+/* Called at the beginning of a flush, up to which ptrc_log_ring_return() may go back. */
+void ptrc_log_ring_begin(struct ptrc_log_writer *w);
+/* After a failed write: goes back to the state `before`, in which entry `first` of w->lap was the
+ * oldest packet. Removes the EVENTS packets written since. Packets that were given up since are in
+ * the log again, except those that were overwritten, and older ones. */
+void ptrc_log_ring_return(struct ptrc_log_writer *w, const struct ptrc_log_state *before,
+			  uint64_t first);
 /* For a keeper that replaces a dead one: rebuilds the list of the ring's packets from the file.
  * ENOMEM. */
 PTRC_MUST_CHECK int ptrc_log_ring_restore(struct ptrc_log_writer *w);

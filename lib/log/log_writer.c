@@ -356,10 +356,14 @@ int ptrc_log_writer_end(struct ptrc_log_writer *w)
 
 int ptrc_log_writer_close(struct ptrc_log_writer *w, const struct ptrc_log_status *losses)
 {
-	struct ptrc_log_status status = losses ? *losses : status_of(w);
+	struct ptrc_log_status status;
 	bool with_index;
-	int error = write_whole_end(w, &status, &with_index);
+	int error;
 
+	/* The last flush may have failed, and saved no state. */
+	ptrc_log_state_tell(w);
+	status = losses ? *losses : status_of(w);
+	error = write_whole_end(w, &status, &with_index);
 	if (error)
 		return error;
 	error = ptrc_log_sync(w);

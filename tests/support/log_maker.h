@@ -235,7 +235,8 @@ __attribute__((unused)) static inline int maker_add(struct maker *m, const struc
 	return error;
 }
 
-__attribute__((unused)) static inline int maker_flush(struct maker *m, struct maker_run *runs,
+/* Writes the runs to the log as one flush, and does not undo it if it fails. */
+__attribute__((unused)) static inline int maker_write(struct maker *m, struct maker_run *runs,
 						      size_t count)
 {
 	ptrc_log_events_begin(&m->w);
@@ -245,6 +246,14 @@ __attribute__((unused)) static inline int maker_flush(struct maker *m, struct ma
 		err = maker_add(m, &runs[i]);
 	if (!err)
 		err = ptrc_log_events_end(&m->w);
+	return err;
+}
+
+__attribute__((unused)) static inline int maker_flush(struct maker *m, struct maker_run *runs,
+						      size_t count)
+{
+	int err = maker_write(m, runs, count);
+
 	if (err)
 		ptrc_log_events_undo(&m->w);
 	return err;

@@ -2,6 +2,8 @@
 /* What the log writer writes, and that the reader has it back. */
 #include "tests/support/log_maker.h"
 
+#include <signal.h>
+
 static const char *const policy_names[] = {"", "LOOP", "UNTIL_FULL", "", "APPEND"};
 static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_APPEND};
 
@@ -588,6 +590,79 @@ TEST(a_flush_larger_than_the_ring_that_fails_counts_its_losses_once, "LOG-30 LOG
 	CHECK_EQ(m.h->log_lost_events + m.h->log_events, 40000);
 	flush_numbers(&m, 40000, 0);
 	CHECK_EQ(m.h->log_lost_events + m.h->log_events, 80000);
+}
+
+/* Adds up the events that the log has, those that it says it has lost, and those of the last flush
+ * that are in neither. The events that it has are the newest but those. */
+static uint64_t account(const struct maker *m)
+{
+	struct ptrc_log_stream *l = log_open(m->fd);
+	struct ptrc_counts counts;
+	struct seen s;
+	uint64_t events = 0, next = 0;
+
+	while (next_seen(l, &s)) {
+		if (s.info.posix_event_id < PTRC_ID_FIRST && s.info.posix_event_id != 10)
+			continue;
+		CHECK(events == 0 || seen_number(&s) == next);
+		next = seen_number(&s) + 1;
+		events++;
+	}
+	ptrc_log_stream_counts(l, &counts);
+	CHECK_EQ(!(m->h->status & PTRC_ST_EVER_LOG_OVERRUN), !counts.pt_log_lost_events);
+	CHECK_EQ(next, m->next - m->w.unwritten_events);
+	CHECK_EQ(counts.pt_log_events, events);
+	CHECK_EQ(counts.pt_gap_events, 0);
+	CHECK_EQ(counts.pt_damaged_parts, 0);
+	ptrc_log_stream_close(l);
+	return events + counts.pt_log_lost_events + m->w.unwritten_events;
+}
+
+/* A ring in its first lap, and in later ones, at whose end the first, a later or no packet of a
+ * flush can be written, or a part of it. The flush is undone, as if it were to be repeated, or not.
+ */
+TEST(a_ring_that_cannot_be_written_has_each_event_or_has_lost_it, "LOG-30 LOG-22")
+{
+	struct rlimit limit;
+
+	signal(SIGXFSZ, SIG_IGN);
+	CHECK_SYS(getrlimit(RLIMIT_FSIZE, &limit));
+	for (int i = 0; i < 2 * 2 * 2 * 12 * 16; i++) {
+		bool is_partial = i & 1, is_undone = i & 2, is_small = i & 4;
+		int before = i / 8 % 12, room = i / 8 / 12;
+		struct maker_run r;
+		struct maker m;
+		uint64_t end, had;
+		int error;
+
+		maker_open(&m, maker_file(), POSIX_TRACE_LOOP, 65536);
+		for (int k = 0; k < 1 + before; k++)
+			flush_numbers(&m, 1300, 0);
+		had = m.w.state.events;
+		end = PTRC_LOG_RING_OFFSET + m.w.state.offset + (uint64_t)room * 1500 + 100;
+		run_begin(&r, 1, 1);
+		run_numbers(&m, &r, is_small ? 500 : 3000, 0);
+		NOTE("%d flushes, room %d, partial %d, undone %d, small %d", before, room,
+		     is_partial, is_undone, is_small);
+		limit.rlim_cur = is_partial ? end : RLIM_INFINITY;
+		CHECK_SYS(setrlimit(RLIMIT_FSIZE, &limit));
+		m.h->fsize_limit = is_partial ? RLIM_INFINITY : end;
+		error = maker_write(&m, &r, 1);
+		if (error && is_undone)
+			ptrc_log_events_undo(&m.w);
+		limit.rlim_cur = RLIM_INFINITY;
+		CHECK_SYS(setrlimit(RLIMIT_FSIZE, &limit));
+		m.h->fsize_limit = RLIM_INFINITY;
+		CHECK(!error || error == EFBIG);
+		/* What no packet has overwritten is still there. */
+		if (error && is_undone && before < 4)
+			CHECK_EQ(m.w.state.events, had);
+		maker_close(&m);
+		CHECK_EQ(account(&m), m.next);
+		run_free(&r);
+		maker_free(&m);
+		close(m.fd);
+	}
 }
 
 TEST(event_too_big_for_the_log_is_lost_alone, "SIZE-22")
