@@ -177,7 +177,7 @@ static bool make(struct making *m)
 	plan.target = (pid_t)c->pid;
 	plan.attr = &m->attr;
 	plan.name_stem = m->stem;
-	plan.log_fd = m->log.fd;
+	plan.log = m->log.fd >= 0 ? &m->log : NULL;
 	plan.log_path = m->absolute_log ? m->absolute_log : c->output;
 	plan.is_until_exit = !c->is_kept;
 	plan.is_started = c->is_started;

@@ -449,7 +449,7 @@ static void make_session(struct run *r, const struct ptrc_config *c)
 	p->target_fd = -1;
 	p->attr = &r->attr;
 	p->name_stem = r->stem;
-	p->log_fd = r->log.fd;
+	p->log = &r->log;
 	p->log_path = log_path ? log_path : r->log.path;
 	p->is_until_exit = !is_until_all;
 	p->is_started = p->is_run = p->os.is_child = true;
@@ -811,7 +811,7 @@ static void __attribute__((noreturn)) leave_log(struct run *r)
 {
 	struct stat st;
 
-	if (!fstat(r->log.fd, &st) && S_ISREG(st.st_mode))
+	if (r->log.is_rotated || (!fstat(r->log.fd, &st) && S_ISREG(st.st_mode)))
 		ptrc_cli_message(r->log.path, "given up before the log was finished; "
 					      "'ptrace-dump --verify' counts what is missing");
 	else

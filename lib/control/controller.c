@@ -428,6 +428,11 @@ static int create(struct ptrc_controller *c, pid_t pid, const struct ptrc_attr *
 		error = ptrc_log_fd_keep(&c->log, log_fd) ?: start_keeper(c);
 	if (error)
 		return error;
+	/* A rotated log goes on in other files, whose paths a later keeper finds in the stream. The
+	 * descriptor would only keep the space of the first file after its deletion. If another
+	 * user owns the stream, a keeper does not trust these paths, and needs the descriptor. */
+	if (ptrc_attr_rotates(attr) && c->target.uid == geteuid())
+		ptrc_log_fd_let_go(&c->log);
 	if (attr->inherited == POSIX_TRACE_INHERITED) {
 		error = ptrc_inherit_announce(c->target.dirfd, c->id);
 		if (error)

@@ -75,6 +75,7 @@ void ptrc_log_fd_let_go(struct ptrc_log_fd *l)
 		fd = ptrc_log_fd_get(l);
 		if (fd >= 0)
 			close(fd);
+		l->prev = NULL;
 	}
 	ptrc_handle_unlock();
 }

@@ -26,6 +26,7 @@ int ptrc_log_fd_keep(struct ptrc_log_fd *l, int fd);
 /* Returns the kept descriptor, or -1 if the program has closed it, even if its number is in use
  * again. */
 int ptrc_log_fd_get(const struct ptrc_log_fd *l);
+/* Closes the kept descriptor, if there is one. */
 void ptrc_log_fd_let_go(struct ptrc_log_fd *l);
 
 /* The fork handler that runs in the child: closes the copies of the descriptors that the parent

@@ -20,7 +20,7 @@
 
 /* The descriptors that a keeper works with. The keeper gets copies. */
 struct ptrc_keeper_args {
-	int log_fd;
+	int log_fd;    /* -1: the keeper finds the file of a rotated log by its path */
 	int stream_fd; /* the stream object */
 	int names_fd;  /* the table of event names; -1: it no longer exists (possible for an orphan,
 		        * a stream of a dead controller) */

@@ -66,7 +66,7 @@ static char object_kind(const struct keeper *k)
  * It cannot change them on its descriptor, because the application's descriptor shares the open
  * file description, to which they belong. The log is opened for reading, too, if that is allowed,
  * so that the packets in a ring (a LOOP log) can be found again. Returns the descriptor to use: if
- * opening fails, the one that the keeper has. */
+ * opening fails, the one that the keeper has; -1 if it has none. */
 static int reopen_log(void)
 {
 	const int given = PTRC_KEEPER_LOG_FD;
@@ -76,7 +76,9 @@ static int reopen_log(void)
 	struct stat st, own;
 	bool is_fifo, is_same;
 
-	if (ptrc_file_stat(given, &st) || (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode)))
+	if (ptrc_file_stat(given, &st))
+		return -1;
+	if (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode))
 		return given;
 	is_fifo = S_ISFIFO(st.st_mode);
 	if ((is_fifo || ptrc_file_reopen(given, O_RDWR | keep, &fd)) &&
@@ -440,7 +442,7 @@ static void wait_for_finisher(int log_fd)
 }
 
 /* Does everything that a keeper does between taking its lock and its first report. */
-static int prepare(struct keeper *k, enum ptrc_keeper_task task)
+static int prepare(struct keeper *k, enum ptrc_keeper_task task, int log_fd)
 {
 	static char base[PTRC_LOG_PATH_BYTES];
 	struct ptrc_keeper_work *work = &k->work;
@@ -448,7 +450,7 @@ static int prepare(struct keeper *k, enum ptrc_keeper_task task)
 	struct ptrc_log_state old;
 	uint32_t place;
 	bool begins, has_old;
-	int log_fd, error = 0;
+	int error = 0;
 
 	/* The watcher is started before anything is written. So if a limit forbids this thread, the
 	 * keeper has changed nothing. */
@@ -460,7 +462,6 @@ static int prepare(struct keeper *k, enum ptrc_keeper_task task)
 	 * may go into a new log, too. */
 	begins = task == PTRC_KEEPER_NEW ||
 		 (work->is_orphans && ptrc_load_relaxed(&work->stream.header->is_log_new));
-	log_fd = reopen_log();
 	error = ptrc_log_rotate_find(work->stream.header, task == PTRC_KEEPER_NEW, work->is_orphans,
 				     &log_fd, base, &new_member);
 	if (error)
@@ -531,15 +532,16 @@ void ptrc_keeper_live(enum ptrc_keeper_task task, uint32_t number)
 	static struct keeper keeper;
 	struct keeper *k = &keeper;
 	struct ptrc_keeper_work *work = &k->work;
-	int error;
+	int log_fd, error;
 
 	set_own_limits();
 	work->stream_fd = PTRC_KEEPER_STREAM_FD;
 	work->names_fd = PTRC_KEEPER_NAMES_FD;
 	work->is_orphans = task == PTRC_KEEPER_ORPHAN;
-	/* This comes first: if the descriptor of the names is missing, any file opened earlier
-	 * could get its number. */
+	/* These two come first: if the descriptor of the names or of the log is missing, any file
+	 * opened earlier could get its number. */
 	error = ptrc_keeper_work_map(work);
+	log_fd = reopen_log();
 	/* Without the stream there is no way to report; ptrc_keeper_start() notices the end of the
 	 * process. */
 	if (!work->stream.header)
@@ -553,7 +555,7 @@ void ptrc_keeper_live(enum ptrc_keeper_task task, uint32_t number)
 	if (ptrc_load_seq_cst(&work->stream.header->keeper_number) != number)
 		leave(1);
 	if (!error)
-		error = prepare(k, task);
+		error = prepare(k, task, log_fd);
 	/* The first report, which ptrc_keeper_start() waits for. */
 	report(work->stream.header, error, (_Atomic uint32_t *)&work->stream.header->keeper_pid,
 	       (uint32_t)(error ? -ptrc_sys_getpid() : ptrc_sys_getpid()));

@@ -234,7 +234,7 @@ static int open_nameless(const char *path, int flags, int *fd)
  * Creates the next file of the log, locks it, and stores its device, inode and path in the invalid
  * element of header.log_place. At first *number is the number of the current file; it becomes that
  * of the new one, the next larger number whose name is free. `like` is a descriptor of an older
- * file; the new file gets the same mode. Errors of open().
+ * file, whose mode the new file gets; -1: only the user may read the new file. Errors of open().
  *
  * The element is stored before the file gets its name, so if this keeper is killed, the next one
  * can recognize and delete the file. On a file system without nameless files, a killed keeper may
@@ -294,8 +294,6 @@ int ptrc_log_rotate_find(struct ptrc_stream_header *h, bool is_new, bool is_last
 		base[0] = '\0';
 		return 0;
 	}
-	if (member_of(h) == 0)
-		return 0;
 	if (reopen(h, base, &fd)) {
 		*number = member_of(h);
 		error = make_member(h, base, *log_fd, number, &fd);

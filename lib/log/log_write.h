@@ -263,7 +263,8 @@ uint32_t ptrc_log_state_place(const struct ptrc_stream_header *h);
 bool ptrc_log_state_is_saved(const struct ptrc_stream_header *h);
 /* ptrc_log_state_save() stores w->state and w->place in the stream's header and calls
  * ptrc_log_state_tell(), which stores there the counts that posix_trace_get_status() and others
- * report, and notes in the status whether the log has lost more events. Both do nothing if w->header is NULL. */
+ * report, and notes in the status whether the log has lost more events. Both do nothing if
+ * w->header is NULL. */
 void ptrc_log_state_save(struct ptrc_log_writer *w);
 void ptrc_log_state_tell(const struct ptrc_log_writer *w);
 /* Loads the state from header.log_state; false if none was saved. */
@@ -555,18 +556,19 @@ PTRC_MUST_CHECK int ptrc_log_writer_put_status(struct ptrc_log_writer *w,
 /* Stores in `place` the device, inode and path of the file fd. base: the path of the log's first
  * file; empty: unknown. */
 void ptrc_log_rotate_note(struct ptrc_log_place *place, int fd, const char *base);
-/* Finds the path of the log's first file, of which the keeper has a descriptor. is_noted: an
- * earlier keeper has stored a path in header.log_place. EINVAL: the file has no name. */
+/* Finds the path of the log's first file. first_fd: a descriptor of it; -1: the keeper has none.
+ * is_noted: an earlier keeper has stored a path in header.log_place. EINVAL: the file has no
+ * name. */
 PTRC_MUST_CHECK int ptrc_log_rotate_base(const struct ptrc_stream_header *h, int first_fd,
 					 bool is_noted, char base[PTRC_LOG_PATH_BYTES]);
 
 /* Finds the file to which a keeper that starts is to write. At first *log_fd is a descriptor of the
- * log's first file; if the keeper is to write to a later file, *log_fd is closed and becomes a
- * descriptor of the later file. is_new: the log is new. is_last: *log_fd already is the file to
- * write to, and the keeper begins no other. `base` becomes the path of the first file, or empty if
- * the keeper begins no other file. *number becomes 0. But if the file in which the log should
- * continue has disappeared, a new file is made, and *number becomes its number. Errors of open();
- * EINVAL: the first file has no name. */
+ * log's first file, or -1 if the keeper gets none. is_new: the log is new, and *log_fd is the file.
+ * is_last: *log_fd already is the file to write to, and the keeper begins no other. Otherwise
+ * *log_fd is closed, and becomes a descriptor of the file in which a rotated log continues. `base`
+ * becomes the path of the first file, or empty if the keeper begins no other file. *number becomes
+ * 0. But if the file in which the log should continue has disappeared, a new file is made, and
+ * *number becomes its number. Errors of open(); EINVAL: the first file has no name. */
 PTRC_MUST_CHECK int ptrc_log_rotate_find(struct ptrc_stream_header *h, bool is_new, bool is_last,
 					 int *log_fd, char *base, uint64_t *number);
 /* Begins w->fd as file number `number` of a rotated log. The caller has stored that file in the

@@ -312,6 +312,14 @@ bool ptrc_logfile_is_gone(int fd, const char *path)
 	return !ptrc_is_same_file(&opened, &there);
 }
 
+void ptrc_logfile_let_go(struct ptrc_logfile *l)
+{
+	struct stat st;
+
+	if (l->is_rotated && l->fd >= 0 && !fstat(l->fd, &st) && !st.st_nlink)
+		ptrc_logfile_close(l, true);
+}
+
 void ptrc_logfile_close(struct ptrc_logfile *l, bool is_kept)
 {
 	if (l->fd < 0)

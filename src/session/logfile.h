@@ -14,7 +14,7 @@
 
 struct ptrc_logfile {
 	const char *path;
-	int fd;
+	int fd; /* -1: closed */
 	/* The file did not exist before. If no trace is made, it is removed. */
 	bool is_new;
 	/* The number of the log that was at the path before (ptrc_reader_log_id); 0 if there was none. */
@@ -64,6 +64,10 @@ void ptrc_logfile_say_wrong_policy(const char *path);
 /* Whether the path no longer leads to the regular file of this descriptor. Returns false for files of other types:
  * what was written to a FIFO is with its reader, wherever the path leads. */
 bool ptrc_logfile_is_gone(int fd, const char *path);
+
+/* Closes the first file of a rotated log if it was deleted: the descriptor would keep the space on the disk that
+ * later files need. Until then the lock keeps other commands from writing a log to its path. */
+void ptrc_logfile_let_go(struct ptrc_logfile *);
 
 /* Closes the file. Unless is_kept, removes it if it is new. */
 void ptrc_logfile_close(struct ptrc_logfile *, bool is_kept);

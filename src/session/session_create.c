@@ -122,7 +122,7 @@ controller_main(const struct ptrc_session_plan *given, int outcome_fd)
 	int signal_fd = -1;
 	sigset_t signals;
 
-	outcome.error = close_inherited(outcome_fd, plan.log_fd);
+	outcome.error = close_inherited(outcome_fd, plan.log ? plan.log->fd : -1);
 	if (!outcome.error)
 		outcome.error = make_process(&plan, &signal_fd);
 	server = ptrc_server_new(&plan);
@@ -150,7 +150,7 @@ controller_main(const struct ptrc_session_plan *given, int outcome_fd)
 	close(outcome_fd);
 	if (outcome.error)
 		exit(1);
-	serve(server, signal_fd, plan.log_fd >= 0);
+	serve(server, signal_fd, plan.log);
 }
 
 void ptrc_session_create(const struct ptrc_session_plan *plan, struct ptrc_session_outcome *outcome)

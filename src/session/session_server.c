@@ -30,6 +30,8 @@ enum {
 	LAST_CLIENTS_MS = 100,
 	/* For how long no connection is accepted after this process has run out of descriptors. */
 	LISTEN_PAUSE_MS = 100,
+	/* How often a controller looks whether the first file of a rotated log was deleted. */
+	LOG_LOOK_MS = 1000,
 };
 
 /* Work that a background thread does, because it waits until a log or a snapshot is written, which may stall. */
@@ -199,11 +201,13 @@ static bool take_status(struct ptrc_server *s, struct posix_trace_status_info *s
 
 static void gather(struct ptrc_server *s, struct ptrc_session_state *state)
 {
+	const struct ptrc_logfile *log = s->plan->log;
+
 	memset(state, 0, sizeof(*state));
 	state->controller = getpid();
 	state->pid_namespace = ptrc_session_pid_namespace();
 	state->target = s->plan->target;
-	state->has_log = s->plan->log_fd >= 0;
+	state->has_log = log != NULL;
 	state->is_run = s->plan->is_run;
 	state->is_target_alive = !s->has_target_ended;
 	state->is_until_exit = s->plan->is_until_exit;
@@ -216,7 +220,7 @@ static void gather(struct ptrc_server *s, struct ptrc_session_state *state)
 	ptrc_attributes_gather(s->trace, &state->attributes);
 	/* If no file is at the log's path, only the first file of a rotated log may have been moved or deleted. */
 	state->is_log_gone = state->has_log &&
-			     ptrc_logfile_is_gone(s->plan->log_fd, s->plan->log_path) &&
+			     (log->fd < 0 || ptrc_logfile_is_gone(log->fd, s->plan->log_path)) &&
 			     (!access(s->plan->log_path, F_OK) || ptrc_trace_is_log_gone(s->trace));
 	ptrc_trace_counts(s->trace, &state->counts);
 	count_gap_of_ring(s->trace, state);
@@ -489,7 +493,7 @@ static void begin_reply(struct ptrc_server *s, int fd)
 	memset(&s->reply, 0, offsetof(struct ptrc_session_reply, state));
 	s->reply.magic = PTRC_SESSION_MAGIC;
 	s->reply.version = PTRC_SESSION_VERSION;
-	s->reply.keeper = s->plan->log_fd >= 0 ? ptrc_keeper_watched() : 0;
+	s->reply.keeper = s->plan->log ? ptrc_keeper_watched() : 0;
 }
 
 static void add_client(struct clients *c, int fd, unsigned int verb)
@@ -517,7 +521,7 @@ static void answer_waiting(struct ptrc_server *s, int error)
 	s->reply.error = error;
 	/* The state in the reply makes the client report losses. If the session has no log and makes no
 	 * snapshots, no events were meant to be kept, so the reply has no state. */
-	if (is_shutdown && (s->plan->log_fd >= 0 || s->snapshots))
+	if (is_shutdown && (s->plan->log || s->snapshots))
 		put_state(s, true);
 	send_reply(s, PTRC_SESSION_DONE);
 	close(fd);
@@ -672,11 +676,14 @@ void ptrc_server_target_ended(struct ptrc_server *s)
 /* Returns the limit for the next poll() in milliseconds; -1: no limit. */
 static int next_look(const struct ptrc_server *s)
 {
+	const struct ptrc_logfile *log = s->plan->log;
 	int ms = s->follow.count ? PTRC_FOLLOW_READ_MS : -1;
 	int look_ms = s->snapshots && !s->work ? ptrc_snapshots_wait_ms(s->snapshots) : -1;
 
 	if (s->listen_pause_ns && (ms < 0 || ms > LISTEN_PAUSE_MS))
 		ms = LISTEN_PAUSE_MS;
+	if (log && log->is_rotated && log->fd >= 0 && (ms < 0 || ms > LOG_LOOK_MS))
+		ms = LOG_LOOK_MS;
 	return look_ms >= 0 && (ms < 0 || ms > look_ms) ? look_ms : ms;
 }
 
@@ -722,7 +729,7 @@ static void serve_last_clients(struct ptrc_server *s)
 void ptrc_server_begin(struct ptrc_server *s)
 {
 	s->follow.trace = s->trace;
-	s->follow.has_log = s->plan->log_fd >= 0;
+	s->follow.has_log = s->plan->log != NULL;
 	set_running(s, s->plan->is_started);
 	if (s->follow.has_log)
 		ptrc_keeper_watch(s->trace);
@@ -737,6 +744,8 @@ size_t ptrc_server_poll(struct ptrc_server *s, struct pollfd *p, int *limit_ms)
 
 	if (s->listen_fd >= 0)
 		keep_spare(s);
+	if (s->plan->log)
+		ptrc_logfile_let_go(s->plan->log);
 	if (s->listen_pause_ns && ptrc_now_ns() >= s->listen_pause_ns)
 		s->listen_pause_ns = 0;
 	p[POLL_LISTEN] = (struct pollfd){
@@ -907,7 +916,7 @@ static int make_snapshots(struct ptrc_server *s)
 {
 	const struct ptrc_session_plan *plan = s->plan;
 	struct stat st;
-	bool is_file = plan->log_fd >= 0 && !fstat(plan->log_fd, &st) && S_ISREG(st.st_mode);
+	bool is_file = plan->log && !fstat(plan->log->fd, &st) && S_ISREG(st.st_mode);
 	char *slash;
 	int error = 0;
 	int n;
@@ -967,13 +976,13 @@ int ptrc_server_make_stream(struct ptrc_server *s, int32_t *stage)
 	/* By default the trace has the name of its session. */
 	if (!posix_trace_attr_getname(&attr, trace_name) && !*trace_name)
 		posix_trace_attr_setname(&attr, s->name);
-	if (plan->log_fd >= 0)
-		error = posix_trace_create_withlog(plan->target, &attr, plan->log_fd, &s->trace);
+	if (plan->log)
+		error = posix_trace_create_withlog(plan->target, &attr, plan->log->fd, &s->trace);
 	else
 		error = posix_trace_create(plan->target, &attr, &s->trace);
 	if (error)
 		return error;
-	if (plan->is_unsynced && plan->log_fd >= 0)
+	if (plan->is_unsynced && plan->log)
 		posixtrace_set_log_sync(s->trace, 0);
 	if (plan->hides_command_lines)
 		posixtrace_set_command_line(s->trace, 0);

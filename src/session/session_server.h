@@ -20,6 +20,7 @@
 
 #include "include/posixtrace-private.h"
 #include "src/os/os_trace.h"
+#include "src/session/logfile.h"
 #include "src/session/session_protocol.h"
 #include "src/session/snapshots.h"
 
@@ -31,8 +32,8 @@ struct ptrc_session_plan {
 	/* The name that the user wants for the session. If it is NULL, a free name is made from name_stem. */
 	const char *name;
 	const char *name_stem;
-	/* The descriptor and the absolute path of the log; -1 and NULL without a log. */
-	int log_fd;
+	/* The file and the absolute path of the log; both NULL without a log. */
+	struct ptrc_logfile *log;
 	const char *log_path;
 	/* The patterns (--only, --exclude) of the stream. They apply from its start. */
 	const struct posixtrace_pattern *patterns;

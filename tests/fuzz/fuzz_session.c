@@ -137,7 +137,7 @@ static void make_session(struct ptrc_server *s, struct ptrc_session_plan *plan, 
 	/* A small stream is made sooner. */
 	FUZZ_CHECK(!posix_trace_attr_setstreamsize(attr, 16384));
 	*plan = (struct ptrc_session_plan){
-		.target = getpid(), .attr = attr, .log_fd = -1, .is_started = true};
+		.target = getpid(), .attr = attr, .is_started = true};
 	memset(s, 0, sizeof(*s));
 	s->plan = plan;
 	s->listen_fd = s->spare_fd = s->target_fd = -1;

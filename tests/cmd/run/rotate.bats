@@ -328,3 +328,49 @@ begin_kept_log() {
 	[ "$(ptrace-run --dump-config --log-rotate=90m --log-keep=3 | grep '^log-[rk]')" = \
 		$'log-rotate: 90m\nlog-keep: 3' ]
 }
+
+@test "a deleted first file keeps no space, and the log goes on without it when the keeper is killed" {
+	local keeper
+	# Who has the file open keeps its space. Later files had no name when they were opened.
+	is_free() { ! find /proc/[0-9]*/fd -lname "$PWD/run.log (deleted)" 2>/dev/null | grep .; }
+	begins run ptrace-run -o run.log --name="$me" --log-rotate=16K --log-keep=2 --no-loss -- \
+		sh -c "$in_parts; until [ -e more ]; do sleep 0.02; done; $in_parts" "$traced" "$me"
+	wait_until test -e run.log.000003
+	[ ! -e run.log ]
+	wait_until is_free
+	finds_keeper "$(printf '%s\n' run.log.* | tail -n 1)"
+	kill -KILL "$keeper"
+	touch more
+	wait "$run"
+	ptrace-check --no-loss run.log
+	[ "$(printf '%s\n' run.log.* | wc -l)" -eq 2 ]
+	# The same of a session, and of a user who deletes the file.
+	rm more run.log.*
+	traced_session "$me" --start -o run.log --log-rotate=16K -- -w -W -n 3000
+	go done
+	wait_until test -e run.log.000001
+	rm run.log
+	wait_until is_free
+	ptrace-shutdown --allow-loss "$me"
+}
+
+@test "the log of another user's process goes on in other files when the keeper is killed" {
+	local keeper
+	[ "$EUID" -eq 0 ] || skip "root only"
+	command -v setpriv >/dev/null || skip "no setpriv"
+	mkfifo in
+	exec 7<>in
+	setpriv --reuid=54321 --regid=54321 --clear-groups "$traced" -w -n 3000 <in >/dev/null 3>&- &
+	pids="$pids $!"
+	pid=$!
+	wait_until grep -qsx traced "/proc/$pid/comm"
+	ptrace-create --pid="$pid" --name="$me" --keep --start -o run.log --log-rotate=16K
+	finds_keeper run.log
+	kill -KILL "$keeper"
+	echo >&7
+	wait "$pid"
+	ptrace-flush "$me"
+	ptrace-shutdown "$me"
+	[ -e run.log.000001 ]
+	[ "$(events run.log traced.event)" -eq 3000 ]
+}
