@@ -645,7 +645,8 @@ static void say_write_error(struct run *r, int error)
 {
 	const char *reason = ptrc_cli_write_reason(error);
 
-	if (r->full_wait_ns)
+	/* Events do not wait for a pipe without a reader. */
+	if (r->full_wait_ns && error != EPIPE)
 		ptrc_cli_message(r->log.path,
 				 "writing the log fails: %s; events wait until it succeeds, for at "
 				 "most %g s",

@@ -142,6 +142,17 @@ load ../../support/helpers
 	done
 }
 
+@test "--no-loss: no event waits for a reader of the log that has gone away" {
+	mkfifo fifo
+	head -c 1000 fifo >part 3>&- &
+	exits 3 ptrace-run --no-loss --stream-min-size=64K -o fifo -- sh -c '
+		"$0" -n 20000
+		until grep -q . "$1"; do sleep 0.05; done
+		"$0" -n 20000' "$traced" stderr.txt
+	[ "${stderr%%$'\n'*}" = "ptrace-run: fifo: writing the log fails: Broken pipe; events are lost when the stream is full" ]
+	[[ $stderr == *" events lost in the stream, which was full"* ]]
+}
+
 @test "-o: what has no contents is written to, what cannot be read is not replaced" {
 	ptrace-run -o /dev/null -- "$traced"
 	mkfifo fifo
