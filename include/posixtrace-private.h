@@ -138,13 +138,18 @@ struct ptrc_counts {
 	 * newest version that the library of the untraced process knows, << 8, plus the version of
 	 * the stream or of the event names that it refused. 0: unknown. */
 	unsigned long pt_untraced_versions;
+	/* For a stream with a rotated log: the error number with which the last attempt to make the
+	 * next file of the log has failed, and the number in the name of that file. 0: it has not
+	 * failed. After a failure the log goes on in the file before, so no event is lost. */
+	unsigned long pt_rotation_error;
+	unsigned long pt_rotation_file;
 };
 
 /*
  * Fills in the counts. Members that have no meaning are 0: for a stream without a log, the members
- * about a log; for a log, the members about stream memory, processes and threads; for an active
- * stream, the members from pt_gap_events to pt_uncounted_gaps, pt_missing_names, pt_skipped_events,
- * and the members from pt_damaged_parts to pt_is_last_file_missing.
+ * about a log; for a log, the members about stream memory, processes, threads and rotation; for an
+ * active stream, the members from pt_gap_events to pt_uncounted_gaps, pt_missing_names,
+ * pt_skipped_events, and the members from pt_damaged_parts to pt_is_last_file_missing.
  *   EINVAL  neither an active stream nor an open log.
  */
 int ptrc_trace_counts(trace_id_t, struct ptrc_counts *);

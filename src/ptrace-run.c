@@ -155,6 +155,8 @@ struct run {
 	/* The error number with which writing the log failed, once a message has said so while programs record; or
 	 * 0. */
 	int said_error;
+	/* The user was told that the next file of a rotated log cannot be made. */
+	bool has_said_rotation;
 	/* The traced processes that went on when the recording ended. Not determined, and zeroed, if the recording
 	 * ended before COMMAND did. */
 	struct ptrc_traced went_on;
@@ -428,6 +430,9 @@ static void trace_ended(void *arg, int error, const struct ptrc_session_state *s
 	r->outcome.losses.has_gone_on = r->went_on.count != 0;
 	ptrc_losses_count_unwritten(&r->outcome.losses, r->recorded, in_log);
 	ptrc_losses_note_full(&r->outcome.losses, state->status.posix_stream_flush_error);
+	r->outcome.losses.rotation_error =
+		r->has_said_rotation ? 0 : (int)counts->pt_rotation_error;
+	r->outcome.losses.rotation_file = counts->pt_rotation_file;
 	if (r->has_command_ended)
 		return;
 	r->outcome.is_ended_early = true;
@@ -659,18 +664,34 @@ static void say_write_error(struct run *r, int error)
 	r->said_error = error;
 }
 
+static void say_rotation(struct run *r, const struct ptrc_counts *counts)
+{
+	const struct ptrc_losses l = {.rotation_error = (int)counts->pt_rotation_error,
+				      .rotation_file = counts->pt_rotation_file};
+
+	r->has_said_rotation |= l.rotation_error != 0;
+	ptrc_losses_report(&l, r->log.path);
+}
+
 /* Waits as wait_and_serve() while programs record. */
 static bool wait_while_traced(struct run *r, int signal_fd, int limit_ms,
 			      struct signalfd_siginfo *info)
 {
-	bool looks = !r->said_error && r->is_recording;
+	bool looks_at_writing = !r->said_error;
+	bool looks_at_rotation = r->log.is_rotated && !r->has_said_rotation;
+	bool looks = r->is_recording && (looks_at_writing || looks_at_rotation);
 	bool is_signal =
 		wait_and_serve(r, signal_fd, looks && limit_ms < 0 ? LOOK_MS : limit_ms, info);
-	int error =
-		looks && r->is_recording ? ptrc_trace_flush_error(ptrc_server_trace(r->server)) : 0;
+	struct ptrc_counts counts;
+	int error;
 
-	if (error)
+	if (!looks || !r->is_recording)
+		return is_signal;
+	error = ptrc_trace_flush_error(ptrc_server_trace(r->server));
+	if (looks_at_writing && error)
 		say_write_error(r, error);
+	if (looks_at_rotation && !ptrc_trace_counts(ptrc_server_trace(r->server), &counts))
+		say_rotation(r, &counts);
 	return is_signal;
 }
 

@@ -51,6 +51,8 @@ static const struct {
 	{"is_last_file_missing", offsetof(struct ptrc_counts, pt_is_last_file_missing)},
 	{"data_needed", offsetof(struct ptrc_counts, pt_data_needed)},
 	{"untraced_versions", offsetof(struct ptrc_counts, pt_untraced_versions)},
+	{"rotation_error", offsetof(struct ptrc_counts, pt_rotation_error)},
+	{"rotation_file", offsetof(struct ptrc_counts, pt_rotation_file)},
 };
 
 _Static_assert(sizeof(struct ptrc_counts) == PTRC_ARRAY_COUNT(figures) * sizeof(unsigned long),

@@ -519,6 +519,8 @@ void ptrc_controller_count(struct ptrc_controller *c, struct ptrc_counts *counts
 	counts->pt_waits = atomic_load(&h->waits);
 	counts->pt_wait_ns = atomic_load(&h->wait_ns);
 	counts->pt_data_needed = atomic_load(&h->data_needed);
+	counts->pt_rotation_error = atomic_load(&h->rotation_error);
+	counts->pt_rotation_file = counts->pt_rotation_error ? atomic_load(&h->rotation_file) : 0;
 }
 
 bool ptrc_controller_is_log_gone(const struct ptrc_controller *c)

@@ -356,14 +356,14 @@ void ptrc_keeper_work_rotate(struct ptrc_keeper_work *k)
 	tell_writers(h, error);
 	/* If the drain failed, no rotation is tried until a flush succeeds. */
 	k->has_failed = error != 0;
-	if (!error) {
-		/* If another program has changed the file, this reports it in the status of the
-		 * stream. Nothing looks at the file after the rotation. */
-		(void)look_at_log(k);
-		error = ptrc_log_rotate(&k->writer);
-	}
-	if (error)
+	if (error) {
 		ptrc_status_error(h, error);
+		return;
+	}
+	/* If another program has changed the file, this reports it in the status of the stream.
+	 * Nothing looks at the file after the rotation. */
+	(void)look_at_log(k);
+	ptrc_log_rotate(&k->writer);
 }
 
 static int clear(struct ptrc_keeper_work *k)

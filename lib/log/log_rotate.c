@@ -233,8 +233,9 @@ static int open_nameless(const char *path, int flags, int *fd)
 /*
  * Creates the next file of the log, locks it, and stores its device, inode and path in the invalid
  * element of header.log_place. At first *number is the number of the current file; it becomes that
- * of the new one, the next larger number whose name is free. `like` is a descriptor of an older
- * file, whose mode the new file gets; -1: only the user may read the new file. Errors of open().
+ * of the new one, the next larger number whose name is free, or of the one that cannot be made.
+ * `like` is a descriptor of an older file, whose mode the new file gets; -1: only the user may read
+ * the new file. Errors of open().
  *
  * The element is stored before the file gets its name, so if this keeper is killed, the next one
  * can recognize and delete the file. On a file system without nameless files, a killed keeper may
@@ -245,7 +246,6 @@ static int make_member(struct ptrc_stream_header *h, const char *base, int like,
 {
 	struct ptrc_log_place *place = &h->log_place[1 - ptrc_log_state_place(h)];
 	char path[PTRC_LOG_PATH_BYTES];
-	uint64_t n = *number;
 	struct stat st;
 	long flags = ptrc_sys(SYS_fcntl, like, F_GETFL);
 	int keep = O_RDWR | O_NOCTTY | (flags < 0 ? 0 : (int)flags & O_SYNC);
@@ -253,7 +253,7 @@ static int make_member(struct ptrc_stream_header *h, const char *base, int like,
 	int error = EEXIST;
 
 	for (unsigned int i = 0; i < TAKEN_MAX && error == EEXIST; i++) {
-		if (!make_path(path, base, ++n)) {
+		if (!make_path(path, base, ++*number)) {
 			error = ENAMETOOLONG;
 		} else if (is_nameless) {
 			note(place, ptrc_file_stat(*fd, &st) ? NULL : &st, path, base);
@@ -273,7 +273,6 @@ static int make_member(struct ptrc_stream_header *h, const char *base, int like,
 	if (ptrc_file_stat(like, &st) == 0)
 		ptrc_sys(SYS_fchmod, *fd, st.st_mode & 0777);
 	ptrc_log_lock(*fd, PTRC_LOG_LOCK_KEEPER);
-	*number = n;
 	return 0;
 }
 
@@ -385,23 +384,25 @@ static int change_over(struct ptrc_log_writer *w, int fd, uint64_t number)
 	return error;
 }
 
-int ptrc_log_rotate(struct ptrc_log_writer *w)
+void ptrc_log_rotate(struct ptrc_log_writer *w)
 {
+	struct ptrc_stream_header *h = w->header;
 	uint64_t number = w->state.member;
 	char path[PTRC_LOG_PATH_BYTES];
 	int fd, error;
 
-	error = make_member(w->header, w->base, w->fd, &number, &fd);
+	error = make_member(h, w->base, w->fd, &number, &fd);
 	if (!error) {
 		error = change_over(w, fd, number);
 		if (error) {
 			if (make_path(path, w->base, number))
 				ptrc_sys(SYS_unlinkat, AT_FDCWD, path, 0);
-			note(&w->header->log_place[1 - w->place], NULL, "", "");
+			note(&h->log_place[1 - w->place], NULL, "", "");
 			ptrc_file_close(fd);
 		}
 	}
 	if (error)
 		w->rotate_after_ns = ptrc_clock_ns(CLOCK_BOOTTIME) + PAUSE_NS;
-	return error;
+	ptrc_store_relaxed(&h->rotation_file, number);
+	ptrc_store_relaxed(&h->rotation_error, (uint64_t)error);
 }

@@ -581,9 +581,9 @@ PTRC_MUST_CHECK int ptrc_log_rotate_begin(struct ptrc_log_writer *w, uint64_t nu
  * that the caller asks again in time. */
 PTRC_MUST_CHECK bool ptrc_log_rotate_is_due(const struct ptrc_log_writer *w, int64_t *wait_ns);
 /* Ends this file of the log and begins the next one, a new w->fd. If this fails, the log continues
- * in this file, the next attempt is made only after a pause, and the error number of the failed
- * call is returned. */
-PTRC_MUST_CHECK int ptrc_log_rotate(struct ptrc_log_writer *w);
+ * in this file, and the next attempt is made only after a pause. No event is lost by that, so it is
+ * no error of the flush; the stream's header has the error number of the failed call. */
+void ptrc_log_rotate(struct ptrc_log_writer *w);
 /* Called before a log is cleared: deletes all its files but the last, which becomes its first. */
 void ptrc_log_rotate_clear(struct ptrc_log_writer *w);
 

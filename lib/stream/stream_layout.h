@@ -448,6 +448,9 @@ struct ptrc_stream_header {
 	/* The end of the log says this about the processes of the trace. Written by the
 	 * controller before it closes the log or, if the controller has died, by the keeper. */
 	struct ptrc_ending ending;
+	/* The last attempt to continue a rotated log in another file: its error number, or 0, and
+	 * the number in the name of that file. Written by the keeper. */
+	_Atomic uint64_t rotation_error, rotation_file;
 };
 
 /* Counts of the consumed events of one type; events that are in the stream are not included. */
@@ -612,6 +615,7 @@ PTRC_ASSERT_OFFSET(struct ptrc_stream_header, arrival, 14128);
 PTRC_ASSERT_OFFSET(struct ptrc_stream_header, hides_command_lines, 14640);
 PTRC_ASSERT_OFFSET(struct ptrc_stream_header, time_zone, 14652);
 PTRC_ASSERT_OFFSET(struct ptrc_stream_header, ending, 14720);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, rotation_error, 14752);
 PTRC_ASSERT_SIZE(struct ptrc_pattern_list, 99336);
 PTRC_ASSERT_SIZE(struct ptrc_attr, 624);
 _Static_assert(PTRC_STREAM_CLOCK_OFFSET == 217088 && PTRC_STREAM_PATTERN_OFFSET == 872448 &&

@@ -254,4 +254,7 @@ void ptrc_doctor_disk(struct ptrc_doctor *d, const char *path)
 			"its file system has little room: %s free", ptrc_doctor_size(room, text));
 	else
 		ptrc_doctor_ok(d, "disk", path, "%s free", ptrc_doctor_size(room, text));
+	if (v.f_files && !v.f_favail)
+		ptrc_doctor_note(d, "disk", path, "remove files, or write the log elsewhere",
+				 "its file system has no room for another file");
 }

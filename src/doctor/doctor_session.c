@@ -87,6 +87,25 @@ static void check_keeper(struct ptrc_doctor *d, const struct ptrc_session_state 
 	}
 }
 
+/* Reports if a rotated log cannot go on in another file. That is no loss, but the present file grows without a limit. */
+static void check_rotation(struct ptrc_doctor *d, const struct ptrc_session_state *s)
+{
+	const struct ptrc_losses l = {.rotation_error = (int)s->counts.pt_rotation_error,
+				      .rotation_file = s->counts.pt_rotation_file};
+	struct ptrc_loss loss;
+	size_t place = 0;
+
+	if (ptrc_losses_next(&l, &place, &loss))
+		ptrc_doctor_note(
+			d, "log", s->name,
+			l.rotation_error == ENOSPC
+				? "make room on the disk, also for one more file; the next "
+				  "attempt comes by itself"
+				: "see where the log is written; the next attempt comes by "
+				  "itself",
+			"%s", loss.text);
+}
+
 /* Reports that the target has ended. That is a problem only if the session traces no other process. */
 static void check_target(struct ptrc_doctor *d, const struct ptrc_session_state *s)
 {
@@ -142,6 +161,7 @@ static void check_session(struct ptrc_doctor *d, const struct ptrc_session_state
 		ptrc_doctor_note(d, "flush", s->name, advice,
 				 "%s of events are in the stream, and none in the log yet",
 				 ptrc_doctor_size(s->counts.pt_stream_bytes, text));
+	check_rotation(d, s);
 	check_log_file(d, s);
 }
 

@@ -30,6 +30,8 @@ void ptrc_losses_gather(struct ptrc_losses *l, const struct posix_trace_status_i
 		.damaged_parts = counts->pt_damaged_parts,
 		.source_damaged_parts = counts->pt_source_damaged_parts,
 		.unwritten_events = counts->pt_unwritten_events,
+		.rotation_error = (int)counts->pt_rotation_error,
+		.rotation_file = counts->pt_rotation_file,
 		.source_unreadable_events = counts->pt_source_damaged_events,
 		.source_unshown_events = counts->pt_source_missed_events,
 		.is_source_uncounted = counts->pt_is_source_uncounted,
@@ -299,6 +301,14 @@ static void say_write_error(const struct ptrc_losses *l, char text[TEXT_BYTES])
 		put(text, "writing the log failed: %s", ptrc_cli_write_reason(l->write_error));
 }
 
+static void say_rotation(const struct ptrc_losses *l, char text[TEXT_BYTES])
+{
+	put(text,
+	    "the next file, whose name ends with .%06llu, cannot be made: %s; the log goes on in the "
+	    "file before it",
+	    (unsigned long long)l->rotation_file, ptrc_cli_write_reason(l->rotation_error));
+}
+
 static void say_unclosed(const struct ptrc_losses *l, char text[TEXT_BYTES])
 {
 	/* The message about the error of writing says why there is no end. */
@@ -391,6 +401,7 @@ static const struct loss {
 	 .message = "events were lost, and it is not known how many"},
 	{ERROR, MEMBER(write_error), "write_error", true, .say = say_write_error},
 	{COUNT, MEMBER(unwritten_events), .key = "unwritten_events", .is_of_events = true},
+	{ERROR, MEMBER(rotation_error), .say = say_rotation},
 	{FLAG, MEMBER(is_log_gone), "log_gone", true,
 	 .message = "the log is not there any more: it was deleted, renamed, replaced or truncated "
 		    "while it was written"},

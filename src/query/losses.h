@@ -27,6 +27,10 @@ struct ptrc_losses {
 	 * far as they are counted. */
 	int write_error;
 	uint64_t unwritten_events;
+	/* The error number with which the next file of a rotated log could not be made, or 0; and the number in the
+	 * name of that file. The log goes on in the file before, so this is no loss. */
+	int rotation_error;
+	uint64_t rotation_file;
 	/* The file to which the log was written is no longer at the path of the log. */
 	bool is_log_gone;
 	/* The number of events that cannot be read because the log is damaged; and whether more

@@ -99,6 +99,8 @@ static const struct field fields[] = {
 	{"stream_bytes", "bytes in the stream", U64, AT(counts.pt_stream_bytes), SESSION},
 	{"processes", "processes", U64, AT(counts.pt_processes), SESSION},
 	{"threads", "threads", U64, AT(counts.pt_threads), SESSION},
+	{"rotation_error", "rotation error", ERROR_NUMBER,
+	 offsetof(struct ptrc_stat, losses.rotation_error), SESSION | WITH_LOG},
 	{.key = "snapshots"},
 	{"max", "snapshots at most", U64, AT(snapshots.max), WITH_SNAPSHOTS},
 	{"written", "snapshots written", U64, AT(snapshots.written), WITH_SNAPSHOTS},

@@ -374,3 +374,32 @@ begin_kept_log() {
 	[ -e run.log.000001 ]
 	[ "$(events run.log traced.event)" -eq 3000 ]
 }
+
+@test "a next file that cannot be made is told with its name, and is no loss" {
+	mkdir small
+	# There is room for the directory and one file.
+	own_mounts 'mount -t tmpfs -o nr_inodes=2 none small
+		ptrace-run -o small/run.log --name="$2" --log-rotate=16K --no-loss -- sh -c "$3
+			ptrace-stat --json \"\$1\" >stat.json 2>stat.txt
+			ptrace-doctor \"\$1\" >doctor.txt; echo \$? >>doctor.txt" "$1" "$2"
+		ls small; ptrace-check --no-loss small/run.log >check.txt
+		ptrace-dump --count --event=traced.event small/run.log' "$traced" "$me" "$in_parts"
+	[ "$status" -eq 0 ]
+	[ "$stdout" = $'run.log\n9000' ]
+	told="the next file, whose name ends with .000001, cannot be made: No space left on device; the log goes on in the file before it"
+	[ "$stderr" = "ptrace-run: small/run.log: $told" ]
+	[ "$(<stat.txt)" = "ptrace-stat: $me: $told" ]
+	valid stat <stat.json
+	jq -e '.complete and .status.flush_error == 0 and .losses.write_error == 0 and .counts.rotation_error == 28' stat.json
+	grep -qx "note     $me: $told; make room on the disk, also for one more file; .*" doctor.txt
+	grep -qx "note     .*/small/run.log: its file system has no room for another file; .*" doctor.txt
+	[ "$(tail -n 1 doctor.txt)" = 0 ]
+	# It is said once, also if the log is no longer at its path.
+	mkdir d
+	exits 3 ptrace-run -o d/run.log --name="$me" --log-rotate=16K -- sh -c "mv d e; { $in_parts; } 2>ignored
+		until grep -q . stderr.txt; do sleep 0.05; done" "$traced" "$me"
+	[ "$(head -n 1 stderr.txt)" = "ptrace-run: d/run.log: ${told/No space left on device/No such file or directory}" ]
+	[[ $(tail -n +2 stderr.txt) == "ptrace-run: d/run.log: the log is not there any more"* ]]
+	[ "$(wc -l <stderr.txt)" -eq 2 ]
+	ptrace-dump --verify e/run.log
+}
