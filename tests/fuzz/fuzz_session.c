@@ -136,8 +136,7 @@ static void make_session(struct ptrc_server *s, struct ptrc_session_plan *plan, 
 	FUZZ_CHECK(!posix_trace_attr_init(attr));
 	/* A small stream is made sooner. */
 	FUZZ_CHECK(!posix_trace_attr_setstreamsize(attr, 16384));
-	*plan = (struct ptrc_session_plan){
-		.target = getpid(), .attr = attr, .is_started = true};
+	*plan = (struct ptrc_session_plan){.target = getpid(), .attr = attr, .is_started = true};
 	memset(s, 0, sizeof(*s));
 	s->plan = plan;
 	s->listen_fd = s->spare_fd = s->target_fd = -1;
