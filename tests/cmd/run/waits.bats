@@ -188,8 +188,8 @@ no_begin_is_alone() {
 	END
 	exits 0 ptrace-run --waits -o run.log --check=rules.yaml -- "$waiter" others
 	[[ $stderr == *"1 passed"* || $stderr == *sleeps* ]]
-	[ "$(ptrace-stat --json --pair='wait.sleep.begin..wait.sleep.end' run.log | jq .pairs[0].count)" -eq 7 ]
-	[ "$(ptrace-export --to=chrome run.log | jq '[.traceEvents[] | select(.cat == "pair")] | length')" -eq 10 ]
+	[ "$(ptrace-stat --json --pair='wait.sleep.begin..wait.sleep.end' run.log | jq .pairs[0].count)" -eq 8 ]
+	[ "$(ptrace-export --to=chrome run.log | jq '[.traceEvents[] | select(.cat == "pair")] | length')" -eq 11 ]
 }
 
 @test "a program that has no waits, and one into which nothing can be loaded" {

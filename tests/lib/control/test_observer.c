@@ -451,7 +451,7 @@ TEST(mappings_that_do_not_fit_into_one_record_come_in_others, "", NEEDS_KEEPER)
 	CHECK_OK(ptrc_observer_add_process(observer, &p, mappings + 700, true));
 	p.pp_name = "none";
 	CHECK_OK(ptrc_observer_add_process(observer, &p, mappings + 850, true));
-	p.pp_executable = "/bin/y";
+	set_executable(&p, "/bin/y");
 	CHECK_OK(ptrc_observer_add_process(observer, &p, mappings, true));
 	/* Where no program is known, the name has to do. */
 	const struct timespec start = p.pp_start;
