@@ -104,8 +104,9 @@ bool ptrc_logfile_open(struct ptrc_logfile *l, const char *path, const trace_att
 struct move {
 	/* The number that all files of the log have in common; 0 if there is no log. */
 	uint64_t id;
-	/* The new path of the log's first file. */
+	/* The new path of the log's first file, and the number of the log that it replaces there, or 0. */
 	const char *to;
+	uint64_t older;
 };
 
 /* Calls visit() for each existing file that is named like a later file of the log at this path, with the file's path,
@@ -142,21 +143,29 @@ static bool remove_own(const char *path, const char *end, const struct move *m)
 	return false;
 }
 
+/* Whether the file can get its new name: no file of something else has it. */
+static bool is_free(const char *path, const char *end, const struct move *m)
+{
+	PTRC_SCOPED char *to = ptrc_cli_text("%s%s", m->to, end);
+	uint64_t id;
+
+	if (access(to, F_OK) || ptrc_reader_log_id(path) != m->id)
+		return true;
+	id = ptrc_reader_log_id(to);
+	return id && (id == m->id || id == m->older);
+}
+
 static bool move_own(const char *path, const char *end, const struct move *m)
 {
 	PTRC_SCOPED char *to = NULL;
-	int error;
 
 	if (ptrc_reader_log_id(path) != m->id)
 		return true;
 	to = ptrc_cli_text("%s%s", m->to, end);
-	/* A file that is no log is not replaced. */
-	error = !access(to, F_OK) && !ptrc_reader_log_id(to) ? EEXIST
-		: rename(path, to)			     ? errno
-							     : 0;
-	if (error)
-		ptrc_cli_error(to, error);
-	return !error;
+	if (!rename(path, to))
+		return true;
+	ptrc_cli_error(to, errno);
+	return false;
 }
 
 static bool remove_later_files(const char *path, uint64_t id)
@@ -166,11 +175,10 @@ static bool remove_later_files(const char *path, uint64_t id)
 	return !id || visit_later_files(path, &m, remove_own);
 }
 
-static bool move_later_files(const char *path, uint64_t id, const char *to)
+/* is_free() has allowed the new names of all files, so that the log is not torn. */
+static bool move_later_files(const char *path, const struct move *m)
 {
-	const struct move m = {.id = id, .to = to};
-
-	return !id || visit_later_files(path, &m, move_own);
+	return !m->id || visit_later_files(path, m, move_own);
 }
 
 void ptrc_logfile_begun(const struct ptrc_logfile *l)
@@ -187,19 +195,27 @@ void ptrc_logfile_begun(const struct ptrc_logfile *l)
 static bool move_to_old(const struct ptrc_logfile *l, bool is_forced)
 {
 	char old[PATH_MAX];
-	uint64_t older;
+	struct move m = {.id = l->replaced, .to = old};
 	bool is_new;
 	int fd;
 
 	snprintf(old, sizeof(old), "%s.old", l->path);
-	older = ptrc_reader_log_id(old);
+	m.older = ptrc_reader_log_id(old);
+	if (m.id && !visit_later_files(l->path, &m, is_free)) {
+		ptrc_cli_message(
+			l->path,
+			"cannot be renamed to %s, as a file of something else has the name "
+			"of one of its later files; move that away, or name another file",
+			old);
+		return false;
+	}
 	/* Unless is_forced, this refuses a PATH.old that is neither a log nor empty. */
 	fd = ptrc_replace_open(old, &log_kind, is_forced, &is_new);
 	if (fd < 0)
 		return false;
 	close(fd);
-	if ((older != l->replaced && !remove_later_files(old, older)) ||
-	    !move_later_files(l->path, l->replaced, old))
+	if ((m.older != m.id && !remove_later_files(old, m.older)) ||
+	    !move_later_files(l->path, &m))
 		return false;
 	/* If the first file was deleted, so is that of PATH.old. */
 	if (l->is_new ? !unlink(old) : !rename(l->path, old))
@@ -210,41 +226,39 @@ static bool move_to_old(const struct ptrc_logfile *l, bool is_forced)
 
 bool ptrc_logfile_put_away(const char *path, const char *what)
 {
-	uint64_t id = ptrc_reader_log_id(path);
 	char to[PATH_MAX + 32];
+	const struct move m = {.id = ptrc_reader_log_id(path), .to = to};
 	int error = EEXIST;
 
 	snprintf(to, sizeof(to), "%s.salvaged", path);
 	for (int n = 2; n < NAMES_MAX && error == EEXIST; n++) {
-		error = ptrc_reader_is_there(to)				    ? EEXIST
-			: renameat2(AT_FDCWD, path, AT_FDCWD, to, RENAME_NOREPLACE) ? errno
-										    : 0;
+		if (!ptrc_reader_is_there(to) && (!m.id || visit_later_files(path, &m, is_free)))
+			error = renameat2(AT_FDCWD, path, AT_FDCWD, to, RENAME_NOREPLACE) ? errno
+											  : 0;
 		if (error == EEXIST)
 			snprintf(to, sizeof(to), "%s.salvaged.%d", path, n);
 	}
 	/* ENOENT: the first file was deleted, and the others are to be renamed. */
-	if (error && (error != ENOENT || !id)) {
+	if (error && (error != ENOENT || !m.id)) {
 		ptrc_cli_message(path, "is %s, and cannot be put away: %s; name another file", what,
 				 strerror(error));
 		return false;
 	}
 	ptrc_cli_message(to, "is now %s", what);
-	return move_later_files(path, id, to);
+	return move_later_files(path, &m);
 }
 
-/* Whether a log without an end is at the path, and no closed log whose last files were deleted or moved away. */
+/* Whether a log without an end is at the path. A log whose last file is missing may be one. */
 static bool has_no_end(const char *path)
 {
 	struct posix_trace_status_info status;
-	struct ptrc_counts counts;
 	bool has_none;
 	trace_id_t log;
 
 	if (posixtrace_log_open(path, &log))
 		return false;
 	has_none = !posix_trace_get_status(log, &status) &&
-		   status.posix_stream_flush_error == EOWNERDEAD &&
-		   !ptrc_trace_counts(log, &counts) && !counts.pt_is_last_file_missing;
+		   status.posix_stream_flush_error == EOWNERDEAD;
 	posix_trace_close(log);
 	return has_none;
 }
@@ -263,15 +277,15 @@ bool ptrc_logfile_keep_rest(const char *path)
 
 bool ptrc_logfile_keep_unfinished(struct ptrc_logfile *l, const trace_attr_t *attr, bool is_forced)
 {
-	PTRC_SCOPED char *path = NULL;
+	/* Not a symbolic link to the file: the later files are next to the file, which is renamed. */
+	PTRC_SCOPED char *path = realpath(l->path, NULL);
 	struct stat st;
 	bool is_moved;
 
 	/* The file is locked, so no keeper writes it any more. */
-	if (l->is_new || fstat(l->fd, &st) || !S_ISREG(st.st_mode) || !has_no_end(l->path))
+	if (l->is_new || fstat(l->fd, &st) || !S_ISREG(st.st_mode) ||
+	    !has_no_end(path ? path : l->path))
 		return true;
-	/* The file is renamed, not a symbolic link to it. */
-	path = realpath(l->path, NULL);
 	is_moved = ptrc_logfile_put_away(path ? path : l->path, without_end);
 	ptrc_logfile_close(l, true);
 	return is_moved && ptrc_logfile_open(l, l->path, attr, is_forced);

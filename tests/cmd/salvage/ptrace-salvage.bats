@@ -322,6 +322,19 @@ has_room() {
 	ptrace-shutdown "$me.a"
 }
 
+@test "a rerun keeps a rotated log whose last file is missing, and replaces no other log" {
+	ptrace-run -o run.log --log-rotate=16K --stream-min-size=64K --no-loss -- "$traced" -n 9000
+	last=$(printf '%s\n' run.log.0* | tail -n 1)
+	mv "$last" elsewhere
+	count=$(ptrace-dump --allow-loss --count run.log)
+	ptrace-run -o one.log -- "$traced" -n 2
+	mv one.log run.log.salvaged.000001
+	reports 0 "$PWD/run.log.salvaged.2: is now the older log, which has no end" ptrace-run -o run.log -- "$traced" -n 7
+	[ "$(ptrace-dump --allow-loss --count run.log.salvaged.2)" -eq "$count" ]
+	[ "$(events run.log.salvaged.000001 traced.event)" -eq 2 ]
+	[ "$(events run.log traced.event)" -eq 7 ]
+}
+
 @test "a rerun keeps all files of an unfinished log that was rotated" {
 	needs_own_directory
 	for expected in 3000 3100; do
