@@ -167,6 +167,10 @@ struct run {
 	 * -1. */
 	int awaited_fd;
 	bool has_command_ended;
+	/* The recording was ended before COMMAND did. */
+	bool is_early;
+	/* A signal has ended the time after COMMAND in which the recording went on. */
+	bool is_cut_short;
 	/* The results. Those of the trace are complete when trace_ended() was called. */
 	struct ptrc_run_outcome outcome;
 	uint64_t recorded;
@@ -362,20 +366,23 @@ static void trace_stopping(void *arg, trace_id_t trace)
 {
 	struct run *r = arg;
 
-	if (!r->has_command_ended)
+	r->is_early = !r->has_command_ended;
+	if (r->is_early)
 		return;
 	ptrc_traced_find(&r->went_on, trace);
 	find_others(r, &r->others, &r->went_on);
 	set_ending(r, trace);
 }
 
-/* Finds them once more when the trace was stopped: some may have forked others before that, or ended. */
+/* Looks once more when the trace was stopped: some may have forked others before that. Those that have ended since count,
+ * too: what they recorded in the meantime is missing. */
 static void look_again(struct run *r, trace_id_t trace)
 {
-	struct ptrc_traced earlier = r->others;
+	struct ptrc_traced earlier = r->others, now;
 
-	ptrc_traced_free(&r->went_on);
-	ptrc_traced_find(&r->went_on, trace);
+	ptrc_traced_find(&now, trace);
+	ptrc_traced_add(&r->went_on, &now);
+	ptrc_traced_free(&now);
 	ptrc_traced_find_others(&r->others, earlier.pids, earlier.count, &r->went_on);
 	ptrc_traced_free(&earlier);
 	set_ending(r, trace);
@@ -394,7 +401,7 @@ static void trace_stopped(void *arg, trace_id_t trace, struct ptrc_session_state
 	bool has_user_events;
 
 	take_losses(r, state);
-	if (r->has_command_ended)
+	if (!r->is_early)
 		look_again(r, trace);
 	state->went_on = (uint32_t)r->went_on.count;
 	r->recorded = count_recorded(r, trace, &has_user_events);
@@ -433,7 +440,7 @@ static void trace_ended(void *arg, int error, const struct ptrc_session_state *s
 	r->outcome.losses.rotation_error =
 		r->has_said_rotation ? 0 : (int)counts->pt_rotation_error;
 	r->outcome.losses.rotation_file = counts->pt_rotation_file;
-	if (r->has_command_ended)
+	if (!r->is_early)
 		return;
 	r->outcome.is_ended_early = true;
 	/* Releases the lock on the log, so that other commands can write to it. */
@@ -880,6 +887,7 @@ static void wait_rest(struct run *r)
 	if (r->awaited_fd >= 0)
 		close(r->awaited_fd);
 	r->awaited_fd = -1;
+	r->is_cut_short = is_signal;
 }
 
 /*
@@ -997,6 +1005,7 @@ static void put_counts(const struct run *r)
 static int report(const struct run *r)
 {
 	struct ptrc_losses losses = r->outcome.losses;
+	bool is_cut = is_until_all || r->is_cut_short;
 	bool is_incomplete;
 	bool is_told;
 
@@ -1016,10 +1025,10 @@ static int report(const struct run *r)
 				 "%s%s",
 				 r->went_on.count, r->went_on.count == 1 ? "" : "es",
 				 r->went_on.count == 1 ? "is" : "are", r->went_on.text,
-				 is_until_all ? "a signal, ptrace-shutdown, or the like, ended the "
-						"recording"
-					      : "--until=all records to the end of ",
-				 is_until_all		 ? ""
+				 is_cut ? "a signal, ptrace-shutdown, or the like, ended the "
+					  "recording"
+					: "--until=all records to the end of ",
+				 is_cut			 ? ""
 				 : r->went_on.count == 1 ? "it"
 							 : "them all");
 	else if (!is_quiet)

@@ -162,6 +162,15 @@ void ptrc_traced_find_others(struct ptrc_traced *others, const pid_t *pids, size
 	describe(others);
 }
 
+void ptrc_traced_add(struct ptrc_traced *t, const struct ptrc_traced *more)
+{
+	for (size_t i = 0; i < more->count; i++)
+		if (!has(t, more->pids[i])) {
+			*ptrc_append(t->pids, t->count) = more->pids[i];
+			add(t, more->pids[i]);
+		}
+}
+
 void ptrc_traced_free(struct ptrc_traced *t)
 {
 	free(t->pids);

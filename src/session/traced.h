@@ -23,6 +23,9 @@ void ptrc_traced_find_of(struct ptrc_traced *, pid_t controller);
 void ptrc_traced_find_others(struct ptrc_traced *others, const pid_t *pids, size_t count,
 			     const struct ptrc_traced *traced);
 
+/* Adds the processes of *more that *traced does not have. */
+void ptrc_traced_add(struct ptrc_traced *traced, const struct ptrc_traced *more);
+
 void ptrc_traced_free(struct ptrc_traced *);
 
 #endif
