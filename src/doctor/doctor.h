@@ -66,9 +66,9 @@ bool ptrc_doctor_is_missed(const struct ptrc_doctor *, const char *name);
 
 /* Reports each kind of loss of a log or a stream. is_advised: another finding says already what to do about a full
  * stream or log. is_ring: the stream has no log and overwrites its oldest events; their loss is then a note, not a
- * problem. */
+ * problem. is_log_ring: the log overwrites its oldest events, so it takes events from the stream though it is full. */
 void ptrc_doctor_losses(struct ptrc_doctor *, const char *thing, const struct ptrc_losses *,
-			bool is_advised, bool is_ring);
+			bool is_advised, bool is_ring, bool is_log_ring);
 
 /* Writes the size as "12 KiB" or "3.4 GiB", for instance, to `text`. Returns `text`. */
 const char *ptrc_doctor_size(uint64_t bytes, char text[32]);

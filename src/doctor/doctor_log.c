@@ -157,6 +157,7 @@ static bool examine_process(struct ptrc_doctor *d, const char *path, const char 
 	PTRC_SCOPED_FD fd = -1;
 	struct dirent *e;
 	struct stat last;
+	pid_t keeper;
 
 	/* ptrc_log_open_last() refuses a log whose start is not written yet. Then the file at `path` is opened. */
 	if (ptrc_log_open_last(path, &fd))
@@ -188,6 +189,10 @@ static bool examine_process(struct ptrc_doctor *d, const char *path, const char 
 		if (!*thing || strcmp(name, "ptrace-keeper") != 0)
 			snprintf(thing, sizeof(thing), "%.20s (%.31s)", e->d_name, name);
 	}
+	/* A keeper may have opened the file by another path. */
+	if (!*thing && ptrc_keeper_of(path, &keeper))
+		snprintf(thing, sizeof(thing),
+			 keeper ? "%ld (ptrace-keeper)" : "of another namespace", (long)keeper);
 	if (*thing)
 		ptrc_doctor_note(d, "writer", path, NULL,
 				 "process %s writes it; this is what has been written so far",
@@ -245,7 +250,7 @@ static bool is_own(const char *path)
 /* Reports what is missing from a log, as ptrace-stat does. If the log is not closed and no process of this user writes
  * it, also reports why it is not closed. */
 static void check_losses(struct ptrc_doctor *d, const char *path, const struct ptrc_losses *l,
-			 bool is_log_full)
+			 bool is_log_full, bool is_ring)
 {
 	/* If events were lost because the log was full, ptrc_doctor_losses() says that the log was full. */
 	bool is_only_full = is_log_full && !l->log_events;
@@ -280,7 +285,7 @@ static void check_losses(struct ptrc_doctor *d, const char *path, const struct p
 				    "use a larger --log-max-size, or --log-full-policy=append",
 				    "has reached its maximum size");
 	others.is_unclosed = false;
-	ptrc_doctor_losses(d, path, &others, is_only_full, false);
+	ptrc_doctor_losses(d, path, &others, is_only_full, false, is_ring);
 }
 
 static void check_events(struct ptrc_doctor *d, const char *path, trace_id_t trace,
@@ -359,7 +364,8 @@ static void check_contents(struct ptrc_doctor *d, struct ptrc_reader *r)
 	find_events(d, r, &seen, &nearest);
 	read_events(r, &seen);
 	ptrc_reader_losses(r, !r->error && !seen.is_cut_short, &l);
-	check_losses(d, r->path, &l, r->status.posix_log_full_status == POSIX_TRACE_FULL);
+	check_losses(d, r->path, &l, r->status.posix_log_full_status == POSIX_TRACE_FULL,
+		     r->attributes.log_full_policy == POSIX_TRACE_LOOP);
 	if (!r->is_growing && ptrc_losses_is_any(&l))
 		extent = REMAINS;
 	check_events(d, r->path, r->trace, &seen, extent);

@@ -131,8 +131,9 @@ bool ptrc_doctor_status(struct ptrc_doctor *d, const char *thing, const char *se
 		ptrc_doctor_problem(d, "log", thing, advice, "writing its log failed: %s",
 				    ptrc_cli_write_reason(s->posix_stream_flush_error));
 	}
+	/* A log that overwrites its oldest events counts as full, but suspends the trace only if it cannot be written. */
 	if (has_log && s->posix_log_full_status == POSIX_TRACE_FULL &&
-	    s->posix_stream_status == POSIX_TRACE_SUSPENDED) {
+	    s->posix_stream_status == POSIX_TRACE_SUSPENDED && !s->posix_stream_flush_error) {
 		snprintf(advice, sizeof(advice),
 			 "ptrace-clear %s empties it, and ptrace-start %s then goes on; a larger "
 			 "--log-max-size, or --log-full-policy=loop or append",
@@ -272,7 +273,7 @@ static void check_stream(struct patient *p, const struct ptrc_inspected_stream *
 	losses.stream_events = s->pt_lost_events;
 	losses.unobserved_events = s->pt_unobserved_events;
 	ptrc_doctor_losses(p->d, thing, &losses, is_full,
-			   !s->pt_has_log && s->pt_full_policy == POSIX_TRACE_LOOP);
+			   !s->pt_has_log && s->pt_full_policy == POSIX_TRACE_LOOP, false);
 }
 
 static void check_streams(struct patient *p)

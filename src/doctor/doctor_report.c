@@ -98,7 +98,7 @@ static const struct {
 };
 
 void ptrc_doctor_losses(struct ptrc_doctor *d, const char *thing, const struct ptrc_losses *l,
-			bool is_advised, bool is_ring)
+			bool is_advised, bool is_ring, bool is_log_ring)
 {
 	struct ptrc_loss loss;
 
@@ -110,7 +110,7 @@ void ptrc_doctor_losses(struct ptrc_doctor *d, const char *thing, const struct p
 		if (!loss.is_loss)
 			continue;
 		if (!is_advised && (is_of_stream || !strcmp(key, "log_events")))
-			advice = room(l->stream_events, l->log_events);
+			advice = room(l->stream_events, is_log_ring ? 0 : l->log_events);
 		for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++)
 			if (!strcmp(key, losses[i].key)) {
 				check = losses[i].check;

@@ -13,6 +13,7 @@
 #include "src/base/nearest.h"
 #include "src/doctor/doctor.h"
 #include "src/session/keeper.h"
+#include "src/session/obstacle.h"
 #include "src/session/orphans.h"
 #include "src/session/traced.h"
 #include "src/query/reader.h"
@@ -42,6 +43,12 @@ static void check_log_file(struct ptrc_doctor *d, const struct ptrc_session_stat
 	int error;
 
 	if (!s->has_log)
+		return;
+	/* Where the session sees other files than this command, only the session knows. */
+	if (!s->is_log_gone &&
+	    (ptrc_session_is_foreign(s) ||
+	     ptrc_obstacle_is_other(s->controller, "ns/mnt", "/proc/self/ns/mnt") ||
+	     ptrc_obstacle_is_other(s->controller, "root", "/proc/self/root")))
 		return;
 	error = stat(s->log, &st) ? errno : 0;
 	/* The log of a session with --log-keep is not gone if only its first file was deleted. */
@@ -155,7 +162,8 @@ static void check_session(struct ptrc_doctor *d, const struct ptrc_session_state
 	/* ptrc_doctor_status() has reported the write error already. */
 	losses.write_error = 0;
 	ptrc_doctor_losses(d, s->name, &losses, is_full,
-			   !s->has_log && s->attributes.stream_full_policy == POSIX_TRACE_LOOP);
+			   !s->has_log && s->attributes.stream_full_policy == POSIX_TRACE_LOOP,
+			   s->attributes.log_full_policy == POSIX_TRACE_LOOP);
 	if (s->has_log && !s->status.posix_stream_flush_error && s->counts.pt_stream_bytes &&
 	    !s->counts.pt_log_events && !ptrc_session_keeps_nothing(s))
 		ptrc_doctor_note(d, "flush", s->name, advice,

@@ -199,6 +199,19 @@ diagnoses() {
 	[ "$(ptrace-dump --allow-loss --count --event=traced.event left.log)" -eq 10 ]
 }
 
+@test "a log by another path than its session's, and one that only its session sees" {
+	traced_start -w -W
+	mkdir D E
+	own_mounts 'mount -t tmpfs none D
+		mount --bind D E
+		ptrace-create --pid="$2" --name="$1.a" --start -o E/run.log
+		ptrace-doctor ./D/run.log
+		unshare -m sh -ec "mount -t tmpfs none E; ptrace-create --pid=$2 --name=$1.b --start -o E/run.log"
+		ptrace-doctor "$1.b"
+		ptrace-shutdown "$1.a" "$1.b"' "$me" "$pid"
+	[[ $status == 0 && $stdout == *"D/run.log: process "*" (ptrace-keeper) writes it; "* ]]
+}
+
 @test "a controller that is stopped is told within seconds" {
 	traced_session "$me.s" --start -- -w
 	controller=$(controller "$me.s")
