@@ -125,10 +125,15 @@ void ptrc_log_state_save(struct ptrc_log_writer *w)
 	ptrc_log_state_tell(w);
 }
 
+static uint64_t lost_in_log(const struct ptrc_log_state *s)
+{
+	return s->past.before.log_lost_events + s->lost_events + s->ring.lost_events;
+}
+
 void ptrc_log_state_tell(const struct ptrc_log_writer *w)
 {
 	const struct ptrc_log_state *s = &w->state;
-	uint64_t lost = s->past.before.log_lost_events + s->lost_events + s->ring.lost_events;
+	uint64_t lost = lost_in_log(s);
 	struct ptrc_stream_header *h = w->header;
 
 	if (!h)
@@ -157,14 +162,14 @@ bool ptrc_log_state_read(const struct ptrc_stream_header *h, struct ptrc_log_sta
 
 void ptrc_log_state_begin_rest(struct ptrc_log_state *s)
 {
-	struct ptrc_log_past past = {0};
+	struct ptrc_log_past past = {.events = s->past.events + s->events,
+				     .bytes = s->past.bytes + s->bytes,
+				     .before.log_lost_events = lost_in_log(s)};
 
-	/* past.before stays 0, because the STATUS of the new log has the losses of the whole
-	 * stream. */
-	if (s->past.events + s->events)
-		past = (struct ptrc_log_past){.ordinal = s->past.ordinal + 1,
-					      .events = s->past.events + s->events,
-					      .bytes = s->past.bytes + s->bytes};
+	/* The rest of `before` stays 0, because the header of the stream counts those losses, and
+	 * the STATUS of the new log has all of them. */
+	if (past.events || past.before.log_lost_events)
+		past.ordinal = s->past.ordinal + 1;
 	*s = (struct ptrc_log_state){.flags = PTRC_LOG_STATE_AFTER_STOP, .past = past};
 }
 

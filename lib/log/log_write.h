@@ -272,8 +272,8 @@ PTRC_MUST_CHECK bool ptrc_log_state_read(const struct ptrc_stream_header *h,
 					 struct ptrc_log_state *state);
 /* Called when the events left of a stream are salvaged into a new log. At first *state is the state
  * of the stream's own log, all 0 if it has none; it becomes that of the new log. If the stream's
- * own log has events, it counts as an earlier file of the new log, so that readers know that its
- * events are missing in the new log. */
+ * own log has or has lost events, it counts as an earlier file of the new log, so that readers know
+ * that these events are missing in the new log. */
 void ptrc_log_state_begin_rest(struct ptrc_log_state *state);
 /* Gives up a rest log that has no events: the stream's log is again the one before it, with the state `old`, or none
  * if `old` is NULL. */

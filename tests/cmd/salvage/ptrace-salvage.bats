@@ -191,6 +191,21 @@ crash_flushed() {
 	jq -e '.losses.missing_files >= 1 and .losses.missing_events > 3000' <<<"$stdout"
 }
 
+@test "a new log for the rest of a ring says how many events the ring had lost" {
+	needs_own_directory
+	local lost
+	crash_flushed run.log --log-full-policy=loop --log-max-size=16K
+	lost=$(ptrace-stat --json --allow-loss run.log | jq .counts.log_lost_events)
+	[ "$lost" -gt 100 ]
+	rm run.log
+	exits 0 ptrace-salvage --all --json
+	[ "$(jq .events <<<"$stdout")" -eq "$(ptrace-stat --json --allow-loss run.log.salvaged | jq .counts.log_events)" ]
+	exits 3 ptrace-stat run.log.salvaged
+	[[ $stderr == *"run.log.salvaged: $lost events lost in the log, which was full"* && $stderr != *"not known"* ]]
+	exits 3 ptrace-dump --verify run.log.salvaged
+	[[ $stderr == *"$lost events lost in the log"* && $stderr != *"not known"* ]]
+}
+
 # fills_disk NAME PROGRAM, in mounts of its own: begins a run whose log is on a small disk, and fills this; sets $run, the
 # process of the run, and $keeper
 fills_disk() {

@@ -334,6 +334,36 @@ TEST(a_ring_that_is_gone_is_saved_as_a_ring, "", NEEDS_KEEPER)
 	expect_log(beside("log.salvaged"), 100, 1000);
 }
 
+/* The new log has the losses of the old one, which are no part of what was salvaged. */
+TEST(a_ring_that_had_lost_events_and_is_gone_is_saved_with_their_number, "", NEEDS_KEEPER)
+{
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 2048 * KIB, POSIX_TRACE_LOOP, 256 * KIB);
+	struct posix_trace_status_info status;
+	struct ptrc_counts old, rest;
+	unsigned long events;
+	trace_id_t log;
+
+	needs_own_directory();
+	make_directory();
+	crash_at_path(&attr, 15000, 900);
+	CHECK_OK(posixtrace_log_open(path, &log));
+	old = counts_of(log);
+	ts_close_log(log);
+	CHECK_GT(old.pt_log_lost_events, 0);
+	CHECK_SYS(unlink(path));
+	CHECK_OK(ptrc_salvage_orphan(only_orphan().pt_id, NULL, NULL, &events));
+	CHECK_OK(posixtrace_log_open(beside("log.salvaged"), &log));
+	rest = counts_of(log);
+	CHECK_OK(posix_trace_get_status(log, &status));
+	ts_close_log(log);
+	CHECK_EQ(events, rest.pt_log_events);
+	CHECK_EQ(rest.pt_earlier_files, 1);
+	CHECK_EQ(rest.pt_earlier_events, old.pt_log_events);
+	CHECK_EQ(rest.pt_log_lost_events, old.pt_log_lost_events);
+	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_OVERRUN);
+}
+
 TEST(a_create_with_the_same_log_saves_the_rest_first, "", NEEDS_KEEPER)
 {
 	crash_with_log(100, 900);
@@ -467,6 +497,8 @@ TEST(on_a_full_disk_the_stream_stays_and_goes_elsewhere, "", NEEDS_KEEPER)
 
 TEST(a_ring_on_a_full_disk_keeps_its_events_when_newer_ones_go_elsewhere, "", NEEDS_KEEPER)
 {
+	struct ptrc_counts old, rest;
+	unsigned long written;
 	char elsewhere[100];
 
 	needs_own_directory();
@@ -482,12 +514,15 @@ TEST(a_ring_on_a_full_disk_keeps_its_events_when_newer_ones_go_elsewhere, "", NE
 	CHECK_EQ(posixtrace_salvage_orphan(o.pt_id, NULL, NULL), ENOSPC);
 	trace_id_t log = ts_open_log(fd);
 	struct ts_events events = ts_read_log(log);
+	old = counts_of(log);
 	ts_close_log(log);
 	close(fd);
 	snprintf(elsewhere, sizeof(elsewhere), "%s.log", directory);
-	CHECK_OK(posixtrace_salvage_orphan(o.pt_id, elsewhere, NULL));
+	CHECK_OK(ptrc_salvage_orphan(o.pt_id, elsewhere, NULL, &written));
 	CHECK_OK(posixtrace_log_open(elsewhere, &log));
-	CHECK_EQ(counts_of(log).pt_earlier_events, events.count);
+	rest = counts_of(log);
+	CHECK_EQ(rest.pt_earlier_events, events.count);
+	CHECK_EQ(written + old.pt_log_lost_events, rest.pt_log_events + rest.pt_log_lost_events);
 	ts_close_log(log);
 	ts_events_free(&events);
 	CHECK_SYS(unlink(elsewhere));
