@@ -906,8 +906,10 @@ static void count_members(const struct ptrc_log_reader *r, struct ptrc_counts *c
 	counts->pt_is_last_file_missing = r->is_last_missing;
 	counts->pt_earlier_files = h->ordinal;
 	counts->pt_earlier_events = h->events_before;
-	/* The keeper deletes all files but the last `keep`. */
-	if (h->keep && last >= h->keep)
+	/* The keeper deletes all files but the last `keep`. A first file has no files before it that
+	 * it could have deleted, and of a log for the rest of another one (ptrace-salvage), all
+	 * earlier files are in that other log. */
+	if (h->keep && h->member && last >= h->keep)
 		counts->pt_deleted_files = ptrc_log_at_most(last + 1 - h->keep, h->ordinal);
 }
 

@@ -206,6 +206,20 @@ crash_flushed() {
 	[[ $stderr == *"$lost events lost in the log"* && $stderr != *"not known"* ]]
 }
 
+@test "a new log for the rest of a log with --log-keep does not say that this deleted a file" {
+	needs_own_directory
+	local before
+	crash_flushed run.log --log-rotate=16K --log-keep=2
+	[[ -e run.log && -e run.log.000001 ]]
+	before=$(ptrace-stat --json --allow-loss run.log | jq .counts.log_events)
+	mkdir there
+	mv run.log* there
+	exits 0 ptrace-salvage --all -o rest.log
+	reports 3 "rest.log: 2 files of the log are missing, with $before events" ptrace-stat rest.log
+	ptrace-stat --json --allow-loss rest.log | jq -e --argjson n "$before" \
+		'.losses | .deleted_files == 0 and .missing_files == 2 and .missing_events == $n'
+}
+
 # fills_disk NAME PROGRAM, in mounts of its own: begins a run whose log is on a small disk, and fills this; sets $run, the
 # process of the run, and $keeper
 fills_disk() {
