@@ -84,7 +84,8 @@ static bool is_no_file(const char *path)
 static void settle(const struct posixtrace_orphan *o, struct result *r)
 {
 	static bool has_said_default;
-	const char *path = output || o->pt_has_log ? output : DEFAULT_LOG;
+	/* A log that is not a regular file has no path, either. */
+	const char *path = output || *o->pt_log ? output : DEFAULT_LOG;
 
 	*r = (struct result){.events = o->pt_events, .path = path ? path : o->pt_log};
 	if (is_listing)

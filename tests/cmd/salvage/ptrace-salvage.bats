@@ -437,6 +437,21 @@ has_room() {
 	[ -z "$(ptrace-salvage --json)" ]
 }
 
+@test "a stream whose log was a FIFO is written like one without a log" {
+	needs_own_directory
+	mkfifo fifo
+	cat fifo >out &
+	pids="$pids $!"
+	crash fifo
+	exits 0 ptrace-salvage
+	[[ $stdout == *"  no log" ]]
+	exits 0 ptrace-salvage --all
+	[[ $stderr == "ptrace-salvage: ptrace.salvaged: in the current directory is where"* ]]
+	[[ $stdout == *"/ptrace.salvaged" ]]
+	counts ptrace.salvaged traced.event=100
+	[ "$(ptrace-salvage)" = "You have no unfinished streams." ]
+}
+
 @test "a killed session that has only events of ptrace-event is salvaged" {
 	needs_own_directory
 	mkfifo go
