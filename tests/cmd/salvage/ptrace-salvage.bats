@@ -364,6 +364,23 @@ has_room() {
 	[ "$(events run.log traced.event)" -eq 7 ]
 }
 
+@test "a rerun on a full disk names the stream of the log that it puts away" {
+	needs_own_directory
+	mkdir disk
+	mkfifo in
+	export -f finds_keeper fills_disk
+	own_mounts '
+		fills_disk "$@"
+		! ptrace-flush "$1" 2>error
+		kill -KILL "$keeper" $(pgrep -P $run) $run
+		ptrace-run -o disk/run.log -- "$2" -n 7 || true
+		[ -e disk/run.log.salvaged ]
+		ptrace-salvage --all --discard' "$me" "$traced"
+	[ "$status" -eq 0 ]
+	[[ $stderr == *"disk/run.log: an unfinished stream of process "*" stands in /dev/shm; 'ptrace-salvage "*"' writes it"* ]]
+	[[ $stderr == *"disk/run.log.salvaged: is now the older log, which has no end"* ]]
+}
+
 @test "a rerun keeps all files of an unfinished log that was rotated" {
 	needs_own_directory
 	for expected in 3000 3100; do
