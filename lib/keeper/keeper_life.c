@@ -480,12 +480,11 @@ static int prepare(struct keeper *k, enum ptrc_keeper_task task, int log_fd)
 	work->writer.arg = k;
 	/* Takes out of the stream the events that the stream's own log already has, so that they
 	 * are not written twice. */
-	has_old =
-		task != PTRC_KEEPER_NEW && begins && ptrc_log_state_read(work->stream.header, &old);
-	if (has_old)
-		work->writer.state = old;
+	has_old = task != PTRC_KEEPER_NEW && begins &&
+		  ptrc_log_state_read(work->stream.header, &work->writer.state);
 	if (!begins || has_old)
 		ptrc_keeper_work_recover(work);
+	old = work->writer.state;
 	if (begins)
 		ptrc_log_state_begin_rest(&work->writer.state);
 	if (new_member) {

@@ -19,6 +19,7 @@
 
 #include "lib/base/liveness.h"
 #include "lib/base/shared_version.h"
+#include "lib/log/log_write.h"
 #include "lib/stream/stream_layout.h"
 
 #define KIB ((size_t)1024)
@@ -816,14 +817,53 @@ TEST(a_stream_with_a_living_controller_is_never_touched, "", NEEDS_KEEPER)
 	expect_log(path, 0, 100);
 }
 
-/* Opens the stream object of the only orphan, which was put aside. */
-static int open_aside(void)
+/* Opens the stream object of the only orphan. kind: 'o' if it was put aside, else 's'. */
+static int open_object(char kind)
 {
 	char file[128], user[64];
 
 	private_user_dir(user);
-	snprintf(file, sizeof(file), "%s/o.%016" PRIx64, user, only_orphan().pt_id);
+	snprintf(file, sizeof(file), "%s/%c.%016" PRIx64, user, kind, only_orphan().pt_id);
 	return (int)CHECK_SYS(open(file, O_RDWR | O_CLOEXEC));
+}
+
+static int open_aside(void)
+{
+	return open_object('o');
+}
+
+/* As if the keeper had been killed after it took the events of its last flush out of the stream, and
+ * before it noted that. */
+static void forget_taking(void)
+{
+	const uint64_t until = 1;
+	uint64_t which;
+	int fd = open_object('s');
+	off_t state = offsetof(struct ptrc_stream_header, log_state);
+
+	CHECK_EQ(pread(fd, &which, sizeof(which), state), sizeof(which));
+	state += (off_t)(1 + PTRC_LOG_STATE_COPY(which) * PTRC_LOG_STATE_WORDS) * 8;
+	CHECK_EQ(pwrite(fd, &until, sizeof(until),
+			state + (off_t)offsetof(struct ptrc_log_state, written.until)),
+		 sizeof(until));
+	close(fd);
+}
+
+TEST(the_events_of_a_file_that_was_given_up_are_in_the_next_one, "", NEEDS_KEEPER)
+{
+	needs_own_directory();
+	crash_with_log(100, 900);
+	CHECK_SYS(unlink(path));
+	forget_taking();
+	if (IN_CHILD()) {
+		if (!failing_sync_begin(EIO))
+			SKIP("no filters of system calls");
+		CHECK_EQ(posixtrace_salvage_orphan(only_orphan().pt_id, NULL, NULL), EIO);
+		CHECK(!is_there(beside("log.salvaged")));
+		_exit(0);
+	}
+	CHECK_OK(posixtrace_salvage_orphan(only_orphan().pt_id, NULL, NULL));
+	expect_log(beside("log.salvaged"), 100, 1000);
 }
 
 TEST(an_orphan_that_cannot_be_dropped_is_not_tried_for_ever, "")
