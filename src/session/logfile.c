@@ -273,12 +273,16 @@ static bool put_away_unfinished(const char *path)
 
 bool ptrc_logfile_keep_rest(const char *path)
 {
+	bool has_none;
 	pid_t keeper;
 
-	if (!access(path, F_OK) || !has_no_end(path))
+	if (!access(path, F_OK))
 		return true;
+	/* This waits for a keeper that finishes the log. Any other keeper goes on, also if it has just ended the last
+	 * file and has not begun the next one. */
+	has_none = has_no_end(path);
 	if (!ptrc_keeper_of(path, &keeper))
-		return put_away_unfinished(path);
+		return !has_none || put_away_unfinished(path);
 	ptrc_cli_message(path, "%s", is_written);
 	return false;
 }

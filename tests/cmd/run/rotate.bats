@@ -214,6 +214,23 @@ in_parts='for i in 1 2 3; do "$0" -n 3000; ptrace-flush "$1"; done'
 	ends 0 "$running"
 }
 
+@test "a log whose first file is deleted is not replaced while its keeper goes on to another file" {
+	# Then the last file is whole, and says that another one follows. The keeper has it locked.
+	make_log
+	rm run.log "$(printf '%s\n' run.log.0* | tail -n 1)"
+	local files
+	files=$(ls run.log.*)
+	python3 -c 'import fcntl, signal, sys
+file = open(sys.argv[1], "r+b")
+fcntl.lockf(file, fcntl.LOCK_EX, 1, 1 << 61)
+open("locked", "w")
+signal.pause()' "$(printf '%s\n' run.log.0* | tail -n 1)" 3>&- &
+	pids="$pids $!"
+	wait_until test -e locked
+	does_not_run "run.log: another trace is writing to this file" -o run.log
+	[ "$(ls run.log.*)" = "$files" ]
+}
+
 @test "ptrace-doctor knows a log whose first file is deleted, while and after it is written" {
 	ptrace-run -o run.log --name="$me" --log-rotate=16K --log-keep=2 -- \
 		sh -c "$in_parts; until [ -e seen ]; do sleep 0.02; done" "$traced" "$me" 3>&- &
