@@ -56,6 +56,8 @@ struct process {
 	struct line line;
 	/* Whether the process has executed a program. If not, it is a copy of its parent. */
 	bool has_executed;
+	/* Whether an event of the process has addresses in code. */
+	bool has_addresses;
 	/* The first mapping is that of the program. */
 	struct mapping *mappings;
 	size_t mapping_count;
@@ -482,8 +484,9 @@ static void take_exec(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 	} else if (p->line.text && p->line.read_ns > r->ns - EXEC_NS) {
 		set_line(&p->line, line);
 	}
-	/* Before its first exec, a child was a copy of its parent. That copy needs no description. */
-	if (p->has_executed)
+	/* Before its first exec, a child was a copy of its parent. Most children execute a program at once, so that copy
+	 * is described only if an event needs its mappings. */
+	if (p->has_executed || p->has_addresses)
 		report(p, all);
 	report_code(all, p, r->ns);
 	free_mappings(p);
@@ -611,6 +614,12 @@ bool ptrc_os_processes_take(struct ptrc_os_processes *all, const struct ptrc_per
 		p = r->pid == r->tid ? find(all, r->pid) : NULL;
 		if (p)
 			memcpy(p->name, r->name, sizeof(p->name));
+		break;
+	case PTRC_PERF_SAMPLE:
+	case PTRC_PERF_FAULT:
+		p = find(all, r->pid);
+		if (p)
+			p->has_addresses = true;
 		break;
 	case PTRC_PERF_MAPPING:
 		p = find(all, r->pid);

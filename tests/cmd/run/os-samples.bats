@@ -274,3 +274,19 @@ Functions, and how many of 4 samples found them running (self), or what they had
 	chains a.log | awk '{ for (i = 2; i <= NF; i++) if ($i == "?") bad++ } END { exit bad > NR / 10 }'
 	fields a.log os.sample .data.noise | grep -qx '[0-9]*'
 }
+
+@test "samples of a child before it executes a program are those of its parent's program" {
+	needs_os
+	needs_symbols
+	# shellcheck disable=SC2016 # the inner shell's
+	ptrace-run --os=process,samples -o a.log -- \
+		bash -c '(i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; exec "$0" spin 150); :' "$work"
+	pid=$(fields a.log os.exec 'select(.data.name == "os_work") | .pid')
+	exec_ns=$(fields a.log os.exec 'select(.data.name == "os_work") | .ns')
+	ptrace-dump --json --fields=ns,comm --event=os.sample --where="pid == $pid" a.log |
+		jq -r --argjson at "$exec_ns" '"\(.ns < $at) \(.comm)"' | sort -u >names
+	[ "$(cat names)" = $'false os_work\ntrue bash' ]
+	ptrace-stat --json a.log >stat.json
+	jq -e --argjson pid "$pid" '[.processes[] | select(.pid == $pid)] | map(.name) == ["bash", "os_work"] and
+		(.[0].mappings | length) >= 2 and .[0].from == .[0].start' stat.json
+}

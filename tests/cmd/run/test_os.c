@@ -527,6 +527,7 @@ static struct ptrc_perf_record fork_of(int parent, int child, int64_t ns)
 struct last {
 	size_t count;
 	pid_t pid, parent;
+	int64_t from_ns;
 	char name[16], program[32];
 	unsigned long mappings;
 	bool has_line;
@@ -543,6 +544,7 @@ static void note(void *arg, const struct posixtrace_log_process *p,
 	last->count++;
 	last->pid = p->pp_pid;
 	last->parent = p->pp_parent_pid;
+	last->from_ns = p->pp_from.tv_sec * INT64_C(1000000000) + p->pp_from.tv_nsec;
 	last->mappings = p->pp_mapping_count;
 	last->has_line = p->pp_has_command_line;
 	last->line_bytes = p->pp_command_line_size;
@@ -578,7 +580,7 @@ TEST(a_child_is_like_its_parent_until_it_executes, "")
 	ptrc_os_processes_take(processes, &end);
 	CHECK(last.count == 2 && last.pid == 11 && last.parent == 10);
 	CHECK(!strcmp(last.name, "shell") && !strcmp(last.program, "/bin/shell"));
-	/* The other one executes first: of the copy nothing is told. */
+	/* The other one executes first, and has no samples: of the copy nothing is told. */
 	exec.pid = exec.tid = mapping.pid = mapping.tid = end.pid = end.tid = 12;
 	strcpy(exec.name, "other");
 	mapping.mapping = &other;
@@ -596,6 +598,40 @@ TEST(a_child_is_like_its_parent_until_it_executes, "")
 	CHECK(!strcmp(last.name, "other") && !strcmp(last.program, "/bin/other"));
 	ptrc_os_processes_tell_rest(processes);
 	CHECK(last.count == 5 && last.pid == 10);
+	ptrc_os_processes_free(processes);
+}
+
+/* Its samples before the exec are those of the program of its parent, and need that program's mappings. */
+TEST(a_child_with_samples_before_it_executes_is_told_as_a_copy, "")
+{
+	static const struct ptrc_perf_mapping program = {.path = "/bin/shell"},
+					      other = {.path = "/bin/other"};
+	struct last last = {0};
+	struct ptrc_os_processes *processes = ptrc_os_processes_new(true, note, &last);
+	struct ptrc_perf_record exec = {
+		.kind = PTRC_PERF_EXEC, .ns = 2, .pid = 10, .tid = 10, .name = "shell"};
+	struct ptrc_perf_record mapping = {
+		.kind = PTRC_PERF_MAPPING, .pid = 10, .tid = 10, .mapping = &program};
+	struct ptrc_perf_record sample = {.kind = PTRC_PERF_SAMPLE, .ns = 6, .pid = 11, .tid = 11};
+	struct ptrc_perf_record r = fork_of(10, 11, 5);
+
+	ptrc_os_processes_add_child(processes, 10, 1);
+	ptrc_os_processes_take(processes, &exec);
+	ptrc_os_processes_take(processes, &mapping);
+	ptrc_os_processes_take(processes, &r);
+	ptrc_os_processes_take(processes, &sample);
+	CHECK_EQ(last.count, 1);
+	exec.ns = 7;
+	exec.pid = exec.tid = mapping.pid = mapping.tid = 11;
+	strcpy(exec.name, "other");
+	mapping.mapping = &other;
+	ptrc_os_processes_take(processes, &exec);
+	CHECK(last.count == 2 && last.pid == 11 && last.parent == 10 && last.from_ns == 5);
+	CHECK(!strcmp(last.name, "shell") && !strcmp(last.program, "/bin/shell"));
+	CHECK_EQ(last.mappings, 1);
+	ptrc_os_processes_take(processes, &mapping);
+	CHECK(last.count == 3 && last.pid == 11 && last.from_ns == 7);
+	CHECK(!strcmp(last.name, "other") && !strcmp(last.program, "/bin/other"));
 	ptrc_os_processes_free(processes);
 }
 
