@@ -21,7 +21,6 @@
 #include "src/base/scope.h"
 #include "src/query/reader.h"
 #include "src/session/keeper.h"
-#include "src/session/orphans.h"
 #include "src/text/log_sink.h"
 
 #ifndef RENAME_NOREPLACE
@@ -264,13 +263,6 @@ static bool has_no_end(const char *path)
 	return has_none;
 }
 
-/* Puts a log without an end away. First names its stream, if there is one, because the stream knows only the old path. */
-static bool put_away_unfinished(const char *path)
-{
-	ptrc_orphans_say_of(path);
-	return ptrc_logfile_put_away(path, without_end);
-}
-
 bool ptrc_logfile_keep_rest(const char *path)
 {
 	bool has_none;
@@ -282,7 +274,7 @@ bool ptrc_logfile_keep_rest(const char *path)
 	 * file and has not begun the next one. */
 	has_none = has_no_end(path);
 	if (!ptrc_keeper_of(path, &keeper))
-		return !has_none || put_away_unfinished(path);
+		return !has_none || ptrc_logfile_put_away(path, without_end);
 	ptrc_cli_message(path, "%s", is_written);
 	return false;
 }
@@ -298,7 +290,7 @@ bool ptrc_logfile_keep_unfinished(struct ptrc_logfile *l, const trace_attr_t *at
 	if (l->is_new || fstat(l->fd, &st) || !S_ISREG(st.st_mode) ||
 	    !has_no_end(path ? path : l->path))
 		return true;
-	is_moved = put_away_unfinished(path ? path : l->path);
+	is_moved = ptrc_logfile_put_away(path ? path : l->path, without_end);
 	ptrc_logfile_close(l, true);
 	return is_moved && ptrc_logfile_open(l, l->path, attr, is_forced);
 }

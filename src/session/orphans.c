@@ -231,9 +231,13 @@ static bool settle_one(const struct posixtrace_orphan *o, const char *output)
 	char written[PATH_BYTES] = "", what[60];
 	PTRC_SCOPED char *log = NULL;
 
-	/* An orphan stays if it has no log or cannot be salvaged. ptrace-list and ptrace-doctor report it. */
-	if (!o->pt_has_log || o->pt_error || posixtrace_salvage_orphan(o->pt_id, NULL, written))
+	/* An orphan stays if it has no log or cannot be salvaged. ptrace-list and ptrace-doctor report it, and so does this
+	 * function if the caller will put its log away. */
+	if (!o->pt_has_log || o->pt_error || posixtrace_salvage_orphan(o->pt_id, NULL, written)) {
+		if (output && is_last_file(output, o->pt_log))
+			say_one(o);
 		return true;
+	}
 	if (output && is_last_file(output, written)) {
 		log = ptrc_reader_first_path(written);
 		snprintf(what, sizeof(what), "the log of process %ld, which was killed",
