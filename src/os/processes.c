@@ -50,6 +50,10 @@ struct process {
 	bool is_gone;	 /* it has ended, but its exit record was not taken yet, or is lost */
 	bool is_keepers; /* the keeper (the writer of the log) describes the process */
 	bool has_name;
+	/* Whether its first thread has ended, and how many threads it has. The number is too low if records of starts
+	 * of threads are lost, or if some of the threads ran before the trace. */
+	bool has_first_ended;
+	int threads;
 	int64_t start_ns; /* monotonic, like all times here */
 	int64_t from_ns;  /* when the process executed its program */
 	char name[PTRC_PERF_NAME_BYTES];
@@ -103,6 +107,8 @@ static struct process *find_or_add(struct ptrc_os_processes *all, pid_t pid)
 {
 	struct process *p = ptrc_table_find(&all->processes, &pid, sizeof(pid), sizeof(*p));
 
+	if (!p->pid)
+		p->threads = 1;
 	p->pid = pid;
 	return p;
 }
@@ -492,6 +498,9 @@ static void take_exec(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 	free_mappings(p);
 	p->has_executed = true;
 	p->is_keepers = false;
+	/* The kernel has ended all other threads, and the one that is left is now the first one, whichever it was. */
+	p->has_first_ended = false;
+	p->threads = 1;
 	memcpy(p->name, r->name, sizeof(p->name));
 	p->has_name = true;
 	p->from_ns = r->ns;
@@ -503,16 +512,19 @@ static void take_exec(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 	set_line(&p->line, line);
 }
 
-/* Takes the record of a fork. A child is a copy of its parent until it executes a program. */
+/* Takes the record of a fork, or of the start of a thread. A child is a copy of its parent until it executes a program. */
 static void take_fork(struct ptrc_os_processes *all, const struct ptrc_perf_record *r)
 {
 	struct process *p, *parent;
 	struct line found = {0};
 	int64_t found_ns = 0;
 
-	if (r->child.pid == r->pid)
-		return;
 	p = find(all, r->child.pid);
+	if (r->child.pid == r->pid) {
+		if (p)
+			p->threads++;
+		return;
+	}
 	/* The child may have executed a program, and its command line may have been read, before the record of its
 	 * fork is taken: that line is kept. */
 	if (p && p->found.text && p->found_ns >= r->ns) {
@@ -544,6 +556,23 @@ static void take_fork(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 	p->has_program = parent->has_program;
 	p->are_mappings_cut = parent->are_mappings_cut;
 	p->are_mappings_doubtful = parent->are_mappings_doubtful;
+}
+
+/* Takes the record of the end of a thread. Returns whether its process has ended. */
+static bool take_exit(struct ptrc_os_processes *all, const struct ptrc_perf_record *r)
+{
+	struct process *p = find(all, r->pid);
+
+	if (!p)
+		return false;
+	p->has_first_ended |= r->tid == r->pid;
+	/* As the number of threads may be too low, the process has not ended as long as its first thread has not. */
+	if (--p->threads > 0 || !p->has_first_ended)
+		return false;
+	report(p, all);
+	report_code(all, p, r->ns);
+	remove_process(all, r->pid);
+	return true;
 }
 
 /* Finds the mapping at the address. If none is known, but the kernel may have lost records of mappings, reads /proc. */
@@ -631,14 +660,7 @@ bool ptrc_os_processes_take(struct ptrc_os_processes *all, const struct ptrc_per
 			report(p, all);
 		break;
 	case PTRC_PERF_EXIT:
-		/* Takes the exit of the first thread for that of the process: other threads seldom outlive it. */
-		p = r->pid == r->tid ? find(all, r->pid) : NULL;
-		if (p) {
-			report(p, all);
-			report_code(all, p, r->ns);
-			remove_process(all, r->pid);
-		}
-		return p;
+		return take_exit(all, r);
 	case PTRC_PERF_LOST:
 		/* Records of mappings of any process may be among the lost ones. */
 		for (p = NULL; (p = ptrc_table_next(&all->processes, p));)

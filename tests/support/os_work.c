@@ -11,6 +11,8 @@
  *	                     work_outer, work_middle, work_inner
  *	os_work spins MS N   do this in each of N threads: spin_thread calls work_outer, and so on
  *	os_work deep N MS    do this below a function, work_deep, that calls itself N times
+ *	os_work execute COMMAND [ARGUMENT]...
+ *	                     execute COMMAND by another thread than the first one
  *	os_work refused COMMAND [ARGUMENT]...
  *	                     execute COMMAND so that perf_event_open() fails with EPERM in it
  *	os_work refuse CALL ERROR COMMAND [ARGUMENT]...
@@ -173,6 +175,22 @@ static int spins(long ms, long count)
 	return 0;
 }
 
+static void *execute(void *command)
+{
+	execvp(*(char **)command, command);
+	perror("os_work: execvp");
+	return NULL;
+}
+
+static int execute_by_thread(char **command)
+{
+	pthread_t thread;
+
+	if (!pthread_create(&thread, NULL, execute, command))
+		pthread_join(thread, NULL);
+	return 1;
+}
+
 static int refused(long number, int error, char **command)
 {
 	struct sock_filter steps[] = {
@@ -224,6 +242,8 @@ int main(int argc, char **argv)
 		return spins(atol(argv[2]), atol(argv[3]));
 	if (argc > 3 && !strcmp(argv[1], "deep"))
 		return !work_deep(atol(argv[2]), atol(argv[3]));
+	if (argc > 2 && !strcmp(argv[1], "execute"))
+		return execute_by_thread(argv + 2);
 	if (argc > 2 && !strcmp(argv[1], "refused"))
 		return refused(SYS_perf_event_open, EPERM, argv + 2);
 	if (argc > 4 && !strcmp(argv[1], "refuse"))

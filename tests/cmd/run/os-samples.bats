@@ -290,3 +290,17 @@ Functions, and how many of 4 samples found them running (self), or what they had
 	jq -e --argjson pid "$pid" '[.processes[] | select(.pid == $pid)] | map(.name) == ["bash", "os_work"] and
 		(.[0].mappings | length) >= 2 and .[0].from == .[0].start' stat.json
 }
+
+@test "samples after an exec by another thread than the first one are those of the new program" {
+	needs_os
+	cp "$work" other
+	ptrace-run --os=process,samples -o a.log -- "$work" execute ./other spin 150
+	pid=$(fields a.log os.exec 'select(.data.name == "other") | .pid')
+	exec_ns=$(fields a.log os.exec 'select(.data.name == "other") | .ns')
+	ptrace-dump --json --fields=ns,comm --event=os.sample a.log |
+		jq -r --argjson at "$exec_ns" 'select(.ns > $at) | .comm' | sort -u >names
+	[ "$(cat names)" = other ]
+	ptrace-stat --json a.log >stat.json
+	jq -e --argjson pid "$pid" '[.processes[] | select(.pid == $pid)] | map(.name) == ["os_work", "other"] and
+		(.[1].mappings | length) >= 2 and .[0].start == .[1].start' stat.json
+}

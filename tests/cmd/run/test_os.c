@@ -635,6 +635,72 @@ TEST(a_child_with_samples_before_it_executes_is_told_as_a_copy, "")
 	ptrc_os_processes_free(processes);
 }
 
+static struct ptrc_perf_record exit_of(int pid, int tid)
+{
+	return (struct ptrc_perf_record){.kind = PTRC_PERF_EXIT, .pid = pid, .tid = tid};
+}
+
+/* The first thread may end before others, which may then execute a program. */
+TEST(a_process_ends_with_its_last_thread, "")
+{
+	static const struct ptrc_perf_mapping program = {.path = "/bin/x"};
+	struct last last = {0};
+	struct ptrc_os_processes *processes = ptrc_os_processes_new(true, note, &last);
+	struct ptrc_perf_record exec = {
+		.kind = PTRC_PERF_EXEC, .pid = 10, .tid = 10, .name = "first"};
+	const struct ptrc_perf_record mapping = {
+		.kind = PTRC_PERF_MAPPING, .pid = 10, .tid = 10, .mapping = &program};
+	struct ptrc_perf_record r = fork_of(10, 10, 5);
+
+	ptrc_os_processes_add_child(processes, 10, 1);
+	ptrc_os_processes_take(processes, &exec);
+	ptrc_os_processes_take(processes, &mapping);
+	CHECK_EQ(last.count, 1);
+	for (int tid = 11; tid <= 13; tid++) {
+		r.child.tid = tid;
+		ptrc_os_processes_take(processes, &r);
+	}
+	for (int tid = 10; tid <= 12; tid++) {
+		r = exit_of(10, tid);
+		CHECK(!ptrc_os_processes_take(processes, &r));
+	}
+	CHECK_EQ(last.count, 1);
+	/* The last thread gets the ID of the first one, and is now alone. */
+	strcpy(exec.name, "second");
+	ptrc_os_processes_take(processes, &exec);
+	CHECK(last.count == 2 && !strcmp(last.name, "first"));
+	ptrc_os_processes_take(processes, &mapping);
+	CHECK(last.count == 3 && !strcmp(last.name, "second"));
+	r = exit_of(10, 10);
+	CHECK(ptrc_os_processes_take(processes, &r));
+	CHECK_EQ(last.count, 4);
+	ptrc_os_processes_tell_rest(processes);
+	CHECK_EQ(last.count, 4);
+	ptrc_os_processes_free(processes);
+}
+
+/* Records of the starts of threads may be lost. */
+TEST(a_process_with_unknown_threads_ends_with_its_first_one, "")
+{
+	struct last last = {0};
+	struct ptrc_os_processes *processes = ptrc_os_processes_new(true, note, &last);
+	const struct ptrc_perf_record exec = {
+		.kind = PTRC_PERF_EXEC, .pid = 10, .tid = 10, .name = "first"};
+	struct ptrc_perf_record r;
+
+	ptrc_os_processes_add_child(processes, 10, 1);
+	ptrc_os_processes_take(processes, &exec);
+	for (int tid = 12; tid > 10; tid--) {
+		r = exit_of(10, tid);
+		CHECK(!ptrc_os_processes_take(processes, &r));
+	}
+	CHECK_EQ(last.count, 0);
+	r = exit_of(10, 10);
+	CHECK(ptrc_os_processes_take(processes, &r));
+	CHECK_EQ(last.count, 1);
+	ptrc_os_processes_free(processes);
+}
+
 TEST(a_child_of_a_process_that_ran_already_has_its_command_line, "")
 {
 	struct last last = {0};
