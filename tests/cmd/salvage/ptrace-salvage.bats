@@ -247,6 +247,8 @@ has_room() {
 	own_mounts '
 		fills_disk "$@"
 		! ptrace-flush "$1" 2>error
+		# It starts no other keeper.
+		kill -STOP $run
 		kill -KILL "$keeper" $(pgrep -P $run) $run
 		has_room
 		ptrace-salvage --all
@@ -372,6 +374,8 @@ has_room() {
 	own_mounts '
 		fills_disk "$@"
 		! ptrace-flush "$1" 2>error
+		# It starts no other keeper.
+		kill -STOP $run
 		kill -KILL "$keeper" $(pgrep -P $run) $run
 		ptrace-run -o disk/run.log -- "$2" -n 7 || true
 		[ -e disk/run.log.salvaged ]
