@@ -490,9 +490,7 @@ static void take_exec(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 	} else if (p->line.text && p->line.read_ns > r->ns - EXEC_NS) {
 		set_line(&p->line, line);
 	}
-	/* Before its first exec, a child was a copy of its parent. Most children execute a program at once, so that copy
-	 * is described only if an event needs its mappings. */
-	if (p->has_executed || p->has_addresses)
+	if (p->has_executed)
 		report(p, all);
 	report_code(all, p, r->ns);
 	free_mappings(p);
@@ -647,8 +645,14 @@ bool ptrc_os_processes_take(struct ptrc_os_processes *all, const struct ptrc_per
 	case PTRC_PERF_SAMPLE:
 	case PTRC_PERF_FAULT:
 		p = find(all, r->pid);
-		if (p)
-			p->has_addresses = true;
+		if (!p || p->has_addresses)
+			break;
+		/* Before its first exec, a child is a copy of its parent. Most children execute a program at once, so that
+		 * copy is described only if an event needs its mappings. Reports it now, before the keeper finds the event
+		 * and looks at a process that may have executed another program meanwhile. */
+		p->has_addresses = true;
+		if (!p->has_executed)
+			report(p, all);
 		break;
 	case PTRC_PERF_MAPPING:
 		p = find(all, r->pid);

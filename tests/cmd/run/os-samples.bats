@@ -288,7 +288,7 @@ Functions, and how many of 4 samples found them running (self), or what they had
 	[ "$(cat names)" = $'false os_work\ntrue bash' ]
 	ptrace-stat --json a.log >stat.json
 	jq -e --argjson pid "$pid" '[.processes[] | select(.pid == $pid)] | map(.name) == ["bash", "os_work"] and
-		(.[0].mappings | length) >= 2 and .[0].from == .[0].start' stat.json
+		(.[0].mappings | length) >= 2' stat.json
 }
 
 @test "samples after an exec by another thread than the first one are those of the new program" {

@@ -619,16 +619,19 @@ TEST(a_child_with_samples_before_it_executes_is_told_as_a_copy, "")
 	ptrc_os_processes_take(processes, &exec);
 	ptrc_os_processes_take(processes, &mapping);
 	ptrc_os_processes_take(processes, &r);
-	ptrc_os_processes_take(processes, &sample);
 	CHECK_EQ(last.count, 1);
+	/* Now the keeper may find the sample, so it has to know the copy. */
+	for (int i = 0; i < 2; i++)
+		ptrc_os_processes_take(processes, &sample);
+	CHECK(last.count == 2 && last.pid == 11 && last.parent == 10 && last.from_ns == 5);
+	CHECK(!strcmp(last.name, "shell") && !strcmp(last.program, "/bin/shell"));
+	CHECK_EQ(last.mappings, 1);
 	exec.ns = 7;
 	exec.pid = exec.tid = mapping.pid = mapping.tid = 11;
 	strcpy(exec.name, "other");
 	mapping.mapping = &other;
 	ptrc_os_processes_take(processes, &exec);
-	CHECK(last.count == 2 && last.pid == 11 && last.parent == 10 && last.from_ns == 5);
-	CHECK(!strcmp(last.name, "shell") && !strcmp(last.program, "/bin/shell"));
-	CHECK_EQ(last.mappings, 1);
+	CHECK_EQ(last.count, 2);
 	ptrc_os_processes_take(processes, &mapping);
 	CHECK(last.count == 3 && last.pid == 11 && last.from_ns == 7);
 	CHECK(!strcmp(last.name, "other") && !strcmp(last.program, "/bin/other"));
