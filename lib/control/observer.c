@@ -418,7 +418,8 @@ static void put_process(struct ptrc_observer *o, struct ptrc_stream *s,
 		 * never go back, so with the current time, events that are added later and occurred
 		 * before now would get a wrong time. Readers do not use the time of this record. */
 		set_time(o, s->header, from_ns);
-		/* The keeper takes descriptions in the order of their times in ns. */
+		/* The keeper takes descriptions in the order of their times in ns, so each gets a
+		 * later time than the one before. */
 		if (o->described && o->last < o->described + DESCRIPTION_TICKS)
 			o->writer.stamp = o->last = o->described + DESCRIPTION_TICKS;
 		o->described = o->last;

@@ -449,7 +449,7 @@ static int prepare(struct keeper *k, enum ptrc_keeper_task task, int log_fd)
 	uint64_t new_member;
 	struct ptrc_log_state old;
 	uint32_t place;
-	bool begins, has_old;
+	bool is_rest, begins, has_old;
 	int error = 0;
 
 	/* The watcher is started before anything is written. So if a limit forbids this thread, the
@@ -458,10 +458,10 @@ static int prepare(struct keeper *k, enum ptrc_keeper_task task, int log_fd)
 		error = start_watcher(k);
 	if (error)
 		return error;
-	/* Whether this keeper begins a log. The events of an orphan (stream of a dead controller)
-	 * may go into a new log, too. */
-	begins = task == PTRC_KEEPER_NEW ||
-		 (work->is_orphans && ptrc_load_relaxed(&work->stream.header->is_log_new));
+	/* Whether this keeper begins a log. The rest of the events of an orphan (stream of a dead
+	 * controller) may go into a new log, too. */
+	is_rest = work->is_orphans && ptrc_load_relaxed(&work->stream.header->is_log_new);
+	begins = task == PTRC_KEEPER_NEW || is_rest;
 	error = ptrc_log_rotate_find(work->stream.header, task == PTRC_KEEPER_NEW, work->is_orphans,
 				     &log_fd, base, &new_member);
 	if (error)
@@ -480,8 +480,7 @@ static int prepare(struct keeper *k, enum ptrc_keeper_task task, int log_fd)
 	work->writer.arg = k;
 	/* Takes out of the stream the events that the stream's own log already has, so that they
 	 * are not written twice. */
-	has_old = task != PTRC_KEEPER_NEW && begins &&
-		  ptrc_log_state_read(work->stream.header, &work->writer.state);
+	has_old = is_rest && ptrc_log_state_read(work->stream.header, &work->writer.state);
 	if (!begins || has_old)
 		ptrc_keeper_work_recover(work);
 	old = work->writer.state;
@@ -503,8 +502,9 @@ static int prepare(struct keeper *k, enum ptrc_keeper_task task, int log_fd)
 		error = finish_for_dead(k);
 	k->is_ready = !error;
 	/* A new log that has no event is of no use: the process that made it deletes it, and the
-	 * next attempt finds the log before it. */
-	if (error && task == PTRC_KEEPER_ORPHAN && begins && !work->writer.state.events) {
+	 * next attempt finds the log before it. If this keeper is killed between the two stores, the
+	 * file stays, but is no part of the log any more. */
+	if (error && is_rest && !work->writer.state.events) {
 		ptrc_log_state_give_back(&work->writer, has_old ? &old : NULL);
 		ptrc_store_release(&work->stream.header->is_log_new, 1);
 	}
