@@ -437,9 +437,6 @@ static void trace_ended(void *arg, int error, const struct ptrc_session_state *s
 	r->outcome.losses.has_gone_on = r->went_on.count != 0;
 	ptrc_losses_count_unwritten(&r->outcome.losses, r->recorded, in_log);
 	ptrc_losses_note_full(&r->outcome.losses, state->status.posix_stream_flush_error);
-	r->outcome.losses.rotation_error =
-		r->has_said_rotation ? 0 : (int)counts->pt_rotation_error;
-	r->outcome.losses.rotation_file = counts->pt_rotation_file;
 	if (!r->is_early)
 		return;
 	r->outcome.is_ended_early = true;
@@ -673,8 +670,7 @@ static void say_write_error(struct run *r, int error)
 
 static void say_rotation(struct run *r, const struct ptrc_counts *counts)
 {
-	const struct ptrc_losses l = {.rotation_error = (int)counts->pt_rotation_error,
-				      .rotation_file = counts->pt_rotation_file};
+	const struct ptrc_losses l = ptrc_losses_of_rotation(counts);
 
 	r->has_said_rotation |= l.rotation_error != 0;
 	ptrc_losses_report(&l, r->log.path);
@@ -1015,6 +1011,8 @@ static int report(const struct run *r)
 	/* The same fact is not said twice. */
 	if (losses.write_error == r->said_error && !losses.unwritten_events)
 		losses.write_error = 0;
+	if (r->has_said_rotation)
+		losses.rotation_error = 0;
 	ptrc_losses_report(&losses, r->log.path);
 	if (r->outcome.is_ended_early)
 		ptrc_cli_message(r->log.path, "ends before COMMAND did: ptrace-shutdown, or the "

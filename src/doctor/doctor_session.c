@@ -97,8 +97,7 @@ static void check_keeper(struct ptrc_doctor *d, const struct ptrc_session_state 
 /* Reports if a rotated log cannot go on in another file. That is no loss, but the present file grows without a limit. */
 static void check_rotation(struct ptrc_doctor *d, const struct ptrc_session_state *s)
 {
-	const struct ptrc_losses l = {.rotation_error = (int)s->counts.pt_rotation_error,
-				      .rotation_file = s->counts.pt_rotation_file};
+	const struct ptrc_losses l = ptrc_losses_of_rotation(&s->counts);
 	struct ptrc_loss loss;
 	size_t place = 0;
 

@@ -11,6 +11,12 @@
 
 #include "src/base/message.h"
 
+struct ptrc_losses ptrc_losses_of_rotation(const struct ptrc_counts *counts)
+{
+	return (struct ptrc_losses){.rotation_error = (int)counts->pt_rotation_error,
+				    .rotation_file = counts->pt_rotation_file};
+}
+
 void ptrc_losses_gather(struct ptrc_losses *l, const struct posix_trace_status_info *status,
 			const struct ptrc_counts *counts)
 {

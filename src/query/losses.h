@@ -104,6 +104,8 @@ static inline bool ptrc_is_os_name(const char *name)
 /* Fills in the losses from the status and the counts of a stream or a log. */
 void ptrc_losses_gather(struct ptrc_losses *, const struct posix_trace_status_info *,
 			const struct ptrc_counts *);
+/* Returns only why a rotated log cannot go on in another file, if that is so. */
+struct ptrc_losses ptrc_losses_of_rotation(const struct ptrc_counts *);
 
 /* The number of events that the reading of the log has made up: an OVERFLOW and a RESUME for each damaged place and
  * for missing files. They are not in the log, and --verify does not count them. */

@@ -118,21 +118,30 @@ void ptrc_orphans_say_dropped(bool is_forgetting)
 		posixtrace_discard_orphan(0);
 }
 
-/* Whether the file is the last one of the log: that is the file in which an orphan's log goes on if it is rotated. */
-static bool is_last_file(const char *log, const char *file)
+/* Finds the last file of the log. An orphan's log that is rotated goes on in that file. */
+static bool find_last_file(const char *log, struct stat *last)
 {
 	PTRC_SCOPED_FD fd = -1;
-	struct stat last, own;
 
-	return !ptrc_log_open_last(log, &fd) && !fstat(fd, &last) && !stat(file, &own) &&
-	       ptrc_is_same_file(&own, &last);
+	return !ptrc_log_open_last(log, &fd) && !fstat(fd, last);
+}
+
+static bool is_path_of(const char *path, const struct stat *file)
+{
+	struct stat st;
+
+	return *path && !stat(path, &st) && ptrc_is_same_file(&st, file);
 }
 
 const struct posixtrace_orphan *ptrc_orphans_find(const struct posixtrace_orphan *list,
 						  size_t count, const char *log)
 {
+	struct stat last;
+
+	if (!count || !find_last_file(log, &last))
+		return NULL;
 	for (size_t i = 0; i < count; i++)
-		if (*list[i].pt_log && is_last_file(log, list[i].pt_log))
+		if (is_path_of(list[i].pt_log, &last))
 			return &list[i];
 	return NULL;
 }
@@ -230,15 +239,16 @@ static bool settle_one(const struct posixtrace_orphan *o, const char *output)
 {
 	char written[PATH_BYTES] = "", what[60];
 	PTRC_SCOPED char *log = NULL;
+	struct stat last;
 
 	/* An orphan stays if it has no log or cannot be salvaged. ptrace-list and ptrace-doctor report it, and so does this
 	 * function if the caller will put its log away. */
 	if (!o->pt_has_log || o->pt_error || posixtrace_salvage_orphan(o->pt_id, NULL, written)) {
-		if (output && is_last_file(output, o->pt_log))
+		if (output && ptrc_orphans_find(o, 1, output))
 			say_one(o);
 		return true;
 	}
-	if (output && is_last_file(output, written)) {
+	if (output && find_last_file(output, &last) && is_path_of(written, &last)) {
 		log = ptrc_reader_first_path(written);
 		snprintf(what, sizeof(what), "the log of process %ld, which was killed",
 			 (long)o->pt_controller);
