@@ -295,6 +295,15 @@ finds_keeper() {
 	return 1
 }
 
+# kills_keepers LOG: three times the keeper that writes the log, as soon as there is one; $keeper is the last of them
+kills_keepers() {
+	keeper=
+	for _ in 1 2 3; do
+		wait_until finds_keeper "$1" "$keeper"
+		kill -KILL "$keeper"
+	done
+}
+
 # crash_run LOG [OPTION]... -- COMMAND...: a run whose COMMAND says "done" is killed with its keeper and COMMAND
 crash_run() {
 	local run keeper

@@ -437,17 +437,12 @@ naps() {
 	strace -qq -o /dev/null true || skip "strace cannot trace here"
 	sleeper
 	begins session strace -f -qq -o calls -e trace=/^p?poll$ ptrace-create --pid="$sleeper" --name="$me.a" -o run.log
-	killed=
-	for _ in 1 2 3; do
-		wait_until finds_keeper run.log "$killed"
-		killed=$keeper
-		kill -KILL "$killed"
-	done
-	wait_until finds_keeper run.log "$killed"
+	kills_keepers run.log
+	wait_until finds_keeper run.log "$keeper"
 	ptrace-shutdown "$me.a"
 	ends 0 "$session"
 	# The session sleeps without a descriptor to wait for only between two keepers: for less than 0.1 s.
-	! grep -E 'poll\(NULL, 0, ([0-9]{3,}|\{tv_sec=[1-9])' calls
+	fails grep -E 'poll\(NULL, 0, ([0-9]{3,}|\{tv_sec=[1-9])' calls
 }
 
 @test "a log that stalls holds up no other command, and no end by a signal" {

@@ -875,12 +875,7 @@ gone() {
 	begins runner ptrace-run --no-loss -o run.log --stream-min-size=256K -- \
 		bash -c 'until [ -e killed ]; do "$0" -n 1000 -s 500; echo >>programs; done' "$traced"
 	wait_until test -s run.log
-	killed=
-	for _ in 1 2 3; do
-		wait_until finds_keeper run.log "$killed"
-		killed=$keeper
-		kill -KILL "$killed"
-	done
+	kills_keepers run.log
 	touch killed
 	ends 0 "$runner"
 	[ "$(events run.log traced.event)" -eq $((1000 * $(wc -l <programs))) ]

@@ -60,7 +60,7 @@ pthread_t thread;
 struct timespec timespec = {1, 2};
 END
 # An array of this size needs a constant expression of integers.
-for c in $constants; do echo "char is_$c[(int)POSIX_TRACE_$c + 1];"; done >>"$dir/types.c"
+for c in $constants; do echo "char is_${c}[(int)POSIX_TRACE_$c + 1];"; done >>"$dir/types.c"
 result 'types and constants in every feature level [HDR-03 HDR-05 HDR-06 HDR-24]' \
 	everywhere "$dir/types.c"
 
