@@ -441,7 +441,7 @@ static const struct loss {
 		 "names of event types, and what it says of machine, processes or clocks, may "
 		 "be missing"},
 	{COUNT, MEMBER(unshown_events), "unshown_events", true, true,
-	 .message = "[event|events] not shown, as they came too fast"},
+	 .message = "[event|events] not shown, as [it was|they were] overwritten or flushed first"},
 	{FLAG, MEMBER(is_rest_unshown), NULL, true, .is_uncounted = true,
 	 .message = "the session ended before all events could be shown"},
 	{ERROR, MEMBER(read_error), NULL, true, .say = say_read_error},

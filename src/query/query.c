@@ -744,11 +744,19 @@ char *ptrc_query_missing_member(struct ptrc_query *q, const struct ptrc_field *f
 	field.is_of_begin = false;
 	for (size_t i = 0; i < q->source_count && !is_found; i++) {
 		struct ptrc_source *s = &q->sources[i];
+		trace_event_set_t types;
 
-		is_found = s->reader.source || ptrc_reader_select(&s->reader, NULL, 0, NULL);
+		posix_trace_eventset_empty(&types);
+		for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++)
+			if (event &&
+			    ptrc_glob_matches(event, ptrc_reader_name(&s->reader, id)->text))
+				posix_trace_eventset_add(id, &types);
+		is_found = s->reader.source ||
+			   ptrc_reader_select(&s->reader, NULL, 0, event ? &types : NULL);
 		while (!is_found && ptrc_reader_next(&s->reader)) {
 			trace_event_id_t id = s->reader.event.posix_event_id;
 
+			/* The reader may give events of other types, too. */
 			if (event &&
 			    !ptrc_glob_matches(event, ptrc_reader_name(&s->reader, id)->text))
 				continue;
@@ -779,11 +787,14 @@ static void find_members(struct ptrc_query *q, struct ptrc_missing *m)
 	struct ptrc_where *w;
 
 	for (size_t i = 0; (w = ptrc_select_where(&q->select, i)); i++) {
+		bool is_around = w == q->select.around_where;
+		const char *event = q->select.globs.count == 1 ? *q->select.globs.texts : NULL;
 		struct ptrc_cli_texts vain = {0};
 
-		ptrc_where_find_vain(w, ptrc_query_missing_member, q, NULL, &vain);
+		ptrc_where_find_vain(w, ptrc_query_missing_member, q,
+				     is_around ? q->select.around : event, &vain);
 		for (size_t k = 0; k < vain.count; k++)
-			ptrc_missing_note(m, w == q->select.around_where ? "--around" : "--where",
+			ptrc_missing_note(m, is_around ? "--around" : "--where",
 					  ptrc_cli_copy(vain.texts[k]));
 		ptrc_cli_free_copies(&vain);
 	}

@@ -124,7 +124,7 @@ broken() {
 	prints 1 $'fail       never a where data.statu != 0: no event a has data.statu (did you mean \'data.status\'\\?)\npass *never a where data.status*' \
 		ptrace-check run.log --never='a where data.statu != 0' --never='a where data.status != 0' --tolerance=0
 	reports 1 "*--where: no event has data.statu (did you mean 'data.status'?)" ptrace-dump --where='data.statu == 1' run.log
-	reports 1 "*--around: no event has data.idd (did you mean 'data.id'*" ptrace-dump --around='a where data.idd == 1' run.log
+	reports 1 "*--around: no event a has data.idd (did you mean 'data.id'*" ptrace-dump --around='a where data.idd == 1' run.log
 	reports 1 "*--fields: no event has data.y.z*" ptrace-dump --fields=event,data.y.z run.log
 	reports 1 "*--where: no event has data.statu *" ptrace-export --to=csv --where='data.statu == 1' run.log
 	for expression in 'data.status == 7' 'data.x == 2 && data.status == 1' '!data.id'; do
@@ -147,7 +147,7 @@ broken() {
 	grep -q 'no event a has data.idd' stdout.txt && grep -q 'no event b has data.idd' stdout.txt
 }
 
-@test "a rule about a member that only other events have fails" {
+@test "a rule or a selection about a member that only other events have fails" {
 	made run.log <<-'END'
 		layout a u32 id
 		layout b u32 id, u32 status
@@ -157,6 +157,9 @@ broken() {
 	END
 	prints 1 $'fail       never a where data.status != 0: no event a has data.status\npass *\npass *' ptrace-check run.log \
 		--never='a where data.status != 0' --never='b where data.status != 0' --never='[ab] where data.status != 0'
+	reports 1 '--where: no event a has data.status' ptrace-dump -e a --where='data.status == 0' run.log
+	reports 1 '--around: no event a has data.status' ptrace-dump --around='a where data.status == 0' run.log
+	silently 0 ptrace-dump -e a -e b --where='data.status == 0' --around='[ab] where data.status == 0' run.log
 	# The layout is given to a name that no event has.
 	printf '%s\n' 'decode: {rav: u32 n}' 'rules:' '  - {never: raw, where: data.n > 0}' >rules.yaml
 	prints 1 '*no event raw has data.n*' ptrace-check rules.yaml run.log

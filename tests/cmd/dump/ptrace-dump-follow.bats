@@ -281,7 +281,7 @@ shows() {
 		wait "${all[n - 1]}" || true
 		! grep -q "shown" "errors.$n" || break
 	done
-	[ "$(<"errors.$n")" = "ptrace-dump: $me: 5000 events not shown, as they came too fast" ]
+	[ "$(<"errors.$n")" = "ptrace-dump: $me: 5000 events not shown, as they were overwritten or flushed first" ]
 	ptrace-shutdown "$me"
 }
 
