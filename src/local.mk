@@ -246,6 +246,12 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/check/form.c \
 	%D%/check/judge.c \
 	%D%/check/judge.h \
+	%D%/check/kind.c \
+	%D%/check/kind.h \
+	%D%/check/kind_after.c \
+	%D%/check/kind_before.c \
+	%D%/check/kind_count.c \
+	%D%/check/kind_pair.c \
 	%D%/check/report.h \
 	%D%/check/report_ci.c \
 	%D%/check/report_json.c \
@@ -254,6 +260,7 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/check/rule.h \
 	%D%/check/rule_file.c \
 	%D%/check/rule_option.c \
+	%D%/check/trial.c \
 	%D%/check/trial.h \
 	%D%/check/verdict.c \
 	%D%/summary/event_types.c \

@@ -16,9 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/check/trial.h"
-#include "src/spans/key.h"
-#include "src/query/view.h"
+#include "src/check/kind.h"
 
 /* One way in which an event type matches a rule: its events count as trial->rule->events[event]. An event type may have
  * several roles. */
@@ -32,56 +30,6 @@ struct ptrc_role {
 struct ptrc_roles {
 	size_t count;
 	struct ptrc_role list[];
-};
-
-struct ptrc_judge_source {
-	/* The number of places in this log, so far, where events are missing: losses, stops, and its early end. */
-	uint64_t gap_count;
-	/* An event of this source has marked a loss. */
-	bool has_loss;
-	/* A loss started at the latest event of this source. It lasts until the next event of the source. */
-	bool is_at_loss;
-	/* is_stopped: no START has followed the latest STOP of this source. stop_ns: the time of that STOP. */
-	bool is_stopped;
-	int64_t stop_ns;
-	/* The COMMAND of ptrace-run ended while the trace was stopped. */
-	bool is_end_unseen;
-	/* The number of START events of this source that are still to come; 0 if that is unknown. */
-	uint64_t starts_left;
-	/* The source is stopped, and a START is still to come. */
-	bool is_paused;
-};
-
-/* A kind of key by which rules group events: the thread, or one field. Rules that group by the same field share
- * this structure, so that the key of an event is made once for all of them. */
-struct ptrc_judge_key {
-	/* The field whose value is the key; NULL: the key is the thread. */
-	const char *by_text;
-	/* The number (ptrc_judge.event_count) of the event for which `key` was made. */
-	uint64_t event;
-	/* Whether that event has the field. If not, `key` and `hash` mean nothing. */
-	bool has_key;
-	struct ptrc_key key;
-	uint64_t hash;
-};
-
-struct ptrc_judge {
-	const struct ptrc_rules *rules;
-	/* One trial for each rule, in the order of the rules. */
-	struct ptrc_trial *trials;
-	/* The number of the current event, counted from 1. */
-	uint64_t event_count;
-	/* The kinds of keys. Element 0 is for rules without a key: the key of every event is one constant. */
-	struct ptrc_judge_key *keys;
-	size_t key_count;
-	struct ptrc_judge_source *sources;
-	size_t source_count;
-	/* The number of sources whose .is_at_loss is true. */
-	size_t at_loss_count;
-	/* The number of sources whose .is_paused is true. */
-	size_t paused_count;
-	/* Facts about the logs as a whole. The trials point to them. */
-	struct ptrc_ending ending;
 };
 
 /* Starts to judge. The caller has called ptrc_rules_bind_again(). The judge must not move in memory afterwards,

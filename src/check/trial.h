@@ -113,6 +113,12 @@ static inline bool ptrc_ending_has_loss(const struct ptrc_ending *e)
 	return e->gap_count > e->stop_count;
 }
 
+/* Whether an event before the current one may be missing. */
+static inline bool ptrc_ending_is_in_doubt(const struct ptrc_ending *e)
+{
+	return e->gap_count || e->early_end_ns != INT64_MAX;
+}
+
 enum ptrc_verdict { PTRC_VERDICT_PASS, PTRC_VERDICT_FAIL, PTRC_VERDICT_UNDECIDED };
 
 struct ptrc_trial {
@@ -228,6 +234,30 @@ struct ptrc_trial {
 	char *notes[PTRC_NOTES_MAX];
 	size_t note_count;
 };
+
+/* Keeps a case if it is among the worst ones. If cases are equally bad, those with the earliest event stay,
+ * so that the result does not depend on the order of a hash table. `other` may be NULL. */
+void __attribute__((format(printf, 5, 6)))
+ptrc_cases_add(struct ptrc_cases *, uint64_t weight, const struct ptrc_moment *,
+	       const struct ptrc_moment *other, const char *format, ...);
+
+void ptrc_cases_free(struct ptrc_cases *);
+
+void ptrc_recent_add(struct ptrc_recent *, const struct ptrc_moment *);
+
+/* Whether the order of two events is unknown: they are of different threads, and no further apart than the
+ * tolerance. */
+bool ptrc_trial_is_near(const struct ptrc_trial *, const struct ptrc_moment *,
+			const struct ptrc_moment *);
+
+/* Whether the order of this event and of one of the remembered events is unknown. */
+bool ptrc_trial_is_any_near(const struct ptrc_trial *, const struct ptrc_recent *,
+			    const struct ptrc_moment *);
+
+/* Counts durations between two events of different hosts as unclear if the clock error may change the result: the
+ * error is larger than both the rule's limit and the difference between the duration and that limit. */
+void ptrc_trial_compare_clocks(struct ptrc_trial *, const struct ptrc_moment *from,
+			       const struct ptrc_moment *to, uint64_t count);
 
 /* Decides a rule. Called when all events have been taken. Sets the verdict and its reason. */
 void ptrc_trial_decide(struct ptrc_trial *);
