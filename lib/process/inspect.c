@@ -316,6 +316,7 @@ int ptrc_inspect_event(pid_t pid, unsigned int number, trace_event_id_t *event, 
 void ptrc_inspect_system(struct ptrc_inspected_system *system)
 {
 	uint32_t caller = (uint32_t)ptrc_sys(SYS_geteuid, 0);
+	struct ptrc_bells *bells;
 	PTRC_FD(dirfd);
 
 	*system = (struct ptrc_inspected_system){0};
@@ -323,6 +324,9 @@ void ptrc_inspect_system(struct ptrc_inspected_system *system)
 	if (!system->pt_directory_error) {
 		system->pt_streams = ptrc_liveness_count_places(dirfd, caller);
 		system->pt_dropped_orphans = ptrc_orphan_count_dropped(dirfd, caller, false);
+		system->pt_bells_error = ptrc_bells_open(dirfd, caller, &bells);
+		if (!system->pt_bells_error)
+			ptrc_bells_unmap(bells);
 	}
 	system->pt_has_counter = ptrc_counter_is_usable();
 	system->pt_has_barrier = ptrc_barrier_is_available();

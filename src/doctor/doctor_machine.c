@@ -88,9 +88,9 @@ static void check_memory(struct ptrc_doctor *d)
 				 "is no tmpfs: events may be written to a disk");
 }
 
-static void check_directory(struct ptrc_doctor *d, int error)
+static void check_directory(struct ptrc_doctor *d, int error, int bells_error)
 {
-	char path[64];
+	char path[80];
 	struct stat st;
 
 	ptrc_inspect_directory(0, path);
@@ -117,6 +117,12 @@ static void check_directory(struct ptrc_doctor *d, int error)
 	} else if (error) {
 		ptrc_doctor_problem(d, "directory", path, NULL, "cannot be used: %s",
 				    error == EPERM ? "it is not safe" : strerror(error));
+	} else if (bells_error == EPERM) {
+		strcat(path, "/bells");
+		ptrc_doctor_problem(
+			d, "directory", path, "remove it, and start anew what is to be traced",
+			"is not what the library has made, or not only yours: nothing of "
+			"yours can be traced");
 	} else {
 		ptrc_doctor_ok(d, "directory", path, "yours, and closed to others");
 	}
@@ -218,7 +224,7 @@ void ptrc_doctor_machine(struct ptrc_doctor *d)
 
 	ptrc_inspect_system(&s);
 	check_memory(d);
-	check_directory(d, s.pt_directory_error);
+	check_directory(d, s.pt_directory_error, s.pt_bells_error);
 	if (s.pt_streams >= TRACE_SYS_MAX)
 		ptrc_doctor_problem(d, "streams", "TRACE_SYS_MAX",
 				    "end some: ptrace-list, ptrace-shutdown",

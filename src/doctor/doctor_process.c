@@ -13,6 +13,7 @@
 #include "src/base/message.h"
 #include "src/doctor/doctor.h"
 #include "src/session/obstacle.h"
+#include "src/session/orphans.h"
 
 struct patient {
 	struct ptrc_doctor *d;
@@ -25,6 +26,8 @@ struct patient {
 	/* From /proc/PID/status: the state, and the seccomp mode (2: filter). */
 	char state;
 	int seccomp;
+	/* The process has the library, but nothing in the directory of its user leads to it. */
+	bool is_unreachable;
 };
 
 static void proc_path(pid_t pid, const char *rest, char path[64])
@@ -93,13 +96,15 @@ static void check_library(struct patient *p)
 		 * traced, so this is no obstacle. */
 		if (p->d->obstacle)
 			return;
-		ptrc_doctor_problem(p->d, "library", p->thing,
-				    "remove what is in the way and start it anew; a process that "
-				    "has changed its user is traced by root",
-				    "runs %s, which has the library, but cannot be traced: when it "
-				    "started, its directory in /dev/shm could not be used, or the "
-				    "process belonged to another user",
-				    exe);
+		p->is_unreachable = true;
+		ptrc_doctor_problem(
+			p->d, "library", p->thing,
+			"remove what is in the way and start it anew; a process that "
+			"has changed its user is traced by root",
+			"runs %s, which has the library, but cannot be reached: when it "
+			"started, its directory in /dev/shm could not be used, or was "
+			"removed since, or the process belonged to another user",
+			exe);
 	} else if (library == PTRC_DOCTOR_LIBRARY_UNKNOWN)
 		ptrc_doctor_problem(p->d, "library", p->thing, NULL,
 				    "shows nothing of the library, and its program cannot be read");
@@ -211,19 +216,42 @@ static void check_filter(struct patient *p, const char *thing,
 				 filtered, asked, list);
 }
 
+/* Whether ptrace-salvage has something to write of the stream of this controller. */
+static bool has_rest(const struct ptrc_inspected_stream *s)
+{
+	PTRC_SCOPED struct posixtrace_orphan *list;
+	bool is_found = false;
+	size_t count;
+
+	ptrc_orphans_list(&list, &count);
+	for (size_t i = 0; i < count; i++)
+		is_found |= list[i].pt_controller == s->pt_controller &&
+			    !strcmp(list[i].pt_name, s->pt_name);
+	return is_found;
+}
+
 /* Reports what is left of a stream whose controller is gone. */
 static void check_rest(struct patient *p, const char *thing, const struct ptrc_inspected_stream *s)
 {
+	static const char killed[] = "the process that controlled it was killed";
+	const char *with = s->pt_has_log ? ", and so was the one that writes its log" : "";
+
 	if (s->pt_has_log && s->pt_is_kept)
 		ptrc_doctor_problem(p->d, "controller", thing, "make another session",
 				    "the process that controlled it is gone, and ptrace-keeper "
 				    "completes its log");
-	else
+	else if (p->seen.pt_user != geteuid())
+		ptrc_doctor_problem(
+			p->d, "controller", thing, NULL,
+			"%s%s: its last events, if any, stand in /dev/shm; ptrace-salvage "
+			"of user %lu writes them",
+			killed, with, (unsigned long)p->seen.pt_user);
+	else if (has_rest(s))
 		ptrc_doctor_problem(p->d, "controller", thing, "ptrace-salvage writes them",
-				    "the process that controlled it was killed%s: its last events "
-				    "stand in /dev/shm",
-				    s->pt_has_log ? ", and so was the one that writes its log"
-						  : "");
+				    "%s%s: its last events stand in /dev/shm", killed, with);
+	else
+		ptrc_doctor_problem(p->d, "controller", thing, "make another session",
+				    "%s%s; no event is left of it", killed, with);
 }
 
 static void check_stream(struct patient *p, const struct ptrc_inspected_stream *s)
@@ -412,7 +440,7 @@ void ptrc_doctor_process(struct ptrc_doctor *d, pid_t pid, pid_t controller)
 				 "has a seccomp filter, which may forbid what a first event does");
 	is_traceable = d->problems == problems;
 	check_names(&p);
-	if (!d->is_about_tracing)
+	if (!d->is_about_tracing && (!p.is_unreachable || p.seen.pt_streams))
 		check_streams(&p);
 	else if (is_traceable)
 		say_traceable(&p);

@@ -266,9 +266,10 @@ static void say_error(struct ptrc_doctor *d, const char *name, int error)
 	}
 	ptrc_doctor_problem(
 		d, "session", name,
-		error == ECONNREFUSED ? "its log, if it had one, is complete; the name is free"
-		: error == ETIMEDOUT  ? "if it is killed its log will be complete"
-				      : NULL,
+		error == ECONNREFUSED
+			? "ptrace-doctor LOG examines its log, if it had one; the name is free"
+		: error == ETIMEDOUT ? "if it is killed its log has all events until then"
+				     : NULL,
 		"%s",
 		error == ECONNREFUSED ? "the background process that controlled it was killed"
 				      : ptrc_session_explain_of(name, error));

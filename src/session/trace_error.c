@@ -47,8 +47,11 @@ const char *ptrc_trace_proc_fault(void)
 
 static void say_not_allowed(pid_t pid, const char *target, bool has_log)
 {
+	struct ptrc_inspected_system s;
 	struct ptrc_obstacle o;
+	char path[80];
 
+	ptrc_inspect_system(&s);
 	if (ptrc_trace_proc_fault())
 		ptrc_cli_message("/proc", "%s; " PTRC_TRACE_PROC_ADVICE, ptrc_trace_proc_fault());
 	else if (has_log && ptrc_procfs_bears_elsewhere())
@@ -59,7 +62,13 @@ static void say_not_allowed(pid_t pid, const char *target, bool has_log)
 	else if (ptrc_obstacle_find(pid, &o))
 		ptrc_cli_message(target, "%s%s%s", o.reason, o.advice ? "; " : "",
 				 o.advice ? o.advice : "");
-	else
+	else if (s.pt_bells_error == EPERM) {
+		ptrc_inspect_directory(0, path);
+		ptrc_cli_message(
+			strcat(path, "/bells"),
+			"is not what the library has made, or not only yours: nothing of yours "
+			"can be traced; remove it, and start anew what is to be traced");
+	} else
 		ptrc_cli_message(target, "not allowed to trace this process");
 }
 

@@ -197,6 +197,36 @@ diagnoses() {
 	diagnoses problem controller 'was killed: its last events stand in /dev/shm; ptrace-salvage writes them$' "$pid"
 	ptrace-salvage -o left.log "$pid"
 	[ "$(ptrace-dump --allow-loss --count --event=traced.event left.log)" -eq 10 ]
+	# What ptrace-salvage does not find is not promised.
+	ptrace-create --pid="$pid" --name="$me.b"
+	kills "$(controller "$me.b")"
+	diagnoses problem controller 'was killed; no event is left of it; make another session$' "$pid"
+	[ "$(ptrace-salvage)" = "You have no unfinished streams." ]
+}
+
+@test "a session whose controller alone was killed: its log may lack what came later" {
+	traced_session "$me" --start -o run.log -- -w -W -n 10
+	kills "$(controller "$me")"
+	diagnoses problem session 'was killed; ptrace-doctor LOG examines its log, if it had one; the name is free$' "$me"
+}
+
+@test "a directory that is removed, and a file of it that is not the one of the library" {
+	[ -n "${PTRC_TEST_NUMBER-}" ] || skip "needs a /dev/shm of its own"
+	traced_start -w -W -n 10
+	directory=/dev/shm/posixtrace-$EUID
+	rm -r "$directory"
+	diagnoses problem library 'cannot be reached: .* or was removed since, ' "$pid"
+	fails finds problem traced
+	kills "$pid"
+	for it in 'mkdir bells' ': >bells' 'ln -s /dev/null bells'; do
+		rm -rf "$directory"
+		mkdir -m 700 "$directory"
+		(cd "$directory" && eval "$it")
+		diagnoses problem directory 'bells: is not what the library has made, .*; remove it, and start anew'
+		reports 125 "$directory/bells: is not what the library has made*" ptrace-run -- "$traced" -n 1
+	done
+	rm -r "$directory"
+	diagnoses ok directory
 }
 
 @test "a log by another path than its session's, and one that only its session sees" {
