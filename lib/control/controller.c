@@ -250,14 +250,9 @@ static void release(struct ptrc_controller *c)
 		ptrc_untraced_forget(c->target.dirfd, c->id);
 	if (c->id)
 		ptrc_inherit_withdraw(c->target.dirfd, c->id);
-	if (c->names && c->is_orphaned) {
-		/* The names object (table of event names) stays, because the process that finishes
-		 * the log needs it. */
-		ptrc_names_unmap(c->names);
-		free(c->names);
-	} else if (c->names) {
-		ptrc_names_unref(c->names);
-	}
+	/* If this stream is orphaned, it is still there, so its names stay. */
+	if (c->names)
+		ptrc_target_names_unref(c->names);
 	ptrc_liveness_drop(&c->life);
 	ptrc_liveness_drop_place(&c->place);
 	ptrc_target_close(&c->target);

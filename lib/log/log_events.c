@@ -805,9 +805,16 @@ static int names_before_wrap(struct ptrc_log_writer *w)
 
 uint64_t ptrc_log_names_count(const struct ptrc_log_writer *w)
 {
+	const struct ptrc_log_total *totals = (const void *)w->index.totals.bytes;
 	uint64_t count = 0;
 
-	for (uint32_t i = 0; w->names && i < w->state.names && i < PTRC_NAMES_MAX; i++)
+	/* The names of an orphan were removed: the log lacks those of the types that it has. */
+	if (!w->names) {
+		for (size_t id = PTRC_ID_FIRST; id < w->index.totals.used / sizeof(*totals); id++)
+			count += totals[id].events != 0;
+		return count;
+	}
+	for (uint32_t i = 0; i < w->state.names && i < PTRC_NAMES_MAX; i++)
 		count += ptrc_names_object_has(w->names, i);
 	return count + w->own_names;
 }

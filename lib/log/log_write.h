@@ -407,6 +407,7 @@ PTRC_MUST_CHECK uint64_t ptrc_log_index_end(struct ptrc_log_writer *w);
 /* Writes the names and layouts of event types that are not in the log yet. ENOMEM, or the error
  * number of a write. */
 PTRC_MUST_CHECK int ptrc_log_names_write(struct ptrc_log_writer *w);
+/* How many names the log has to have, once the index has the events of the last flush. */
 uint64_t ptrc_log_names_count(const struct ptrc_log_writer *w);
 
 /*

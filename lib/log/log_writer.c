@@ -315,11 +315,11 @@ static int write_end(struct ptrc_log_writer *w, struct ptrc_log_status status, b
 {
 	int error;
 
-	status.names = (uint32_t)ptrc_log_names_count(w);
 	w->close_reserve = 0;
 	ptrc_log_buffer_clear(&w->out);
 	if (with_index)
 		status.index_offset = ptrc_log_index_end(w);
+	status.names = (uint32_t)ptrc_log_names_count(w);
 	error = ptrc_log_writer_put_status(w, status, true);
 	if (error)
 		return error;

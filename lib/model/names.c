@@ -567,7 +567,8 @@ void ptrc_names_unmap(struct ptrc_names *n)
 	n->object = NULL;
 }
 
-void ptrc_names_release(int dirfd, uint32_t uid, uint64_t id)
+void ptrc_names_release(int dirfd, uint32_t uid, uint64_t id,
+			bool (*is_needed)(int dirfd, uint32_t uid, uint64_t id))
 {
 	PTRC_NO_SIGNALS();
 	PTRC_FD(fd);
@@ -575,17 +576,8 @@ void ptrc_names_release(int dirfd, uint32_t uid, uint64_t id)
 	/* An id is never reused, so no other file can have this name when the object is removed. */
 	if (ptrc_shmdir_open_id(dirfd, 'n', id, uid, &fd, NULL) == 0 &&
 	    ptrc_file_lock(fd, F_WRLCK, USER_BYTE, 1) == 0) {
-		ptrc_shmdir_remove_id(dirfd, 'n', id);
+		if (!is_needed(dirfd, uid, id))
+			ptrc_shmdir_remove_id(dirfd, 'n', id);
 		ptrc_file_lock(fd, F_UNLCK, USER_BYTE, 1);
 	}
-}
-
-void ptrc_names_unref(struct ptrc_names *n)
-{
-	PTRC_FD(dirfd);
-
-	ptrc_names_unmap(n);
-	if (n->id && ptrc_shmdir_open(n->uid, false, &dirfd) == 0)
-		ptrc_names_release(dirfd, n->uid, n->id);
-	free(n);
 }

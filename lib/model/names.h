@@ -264,9 +264,6 @@ static inline uint32_t ptrc_names_count(const struct ptrc_names *n)
 {
 	return ptrc_names_object_count(n->object);
 }
-/* Unmaps an object that ptrc_target_names() returned, unlinks it if this was the last user, and
- * frees n. */
-void ptrc_names_unref(struct ptrc_names *n);
 
 /* Opens the object for a process that does not map it. The descriptor holds the read lock until
  * it and all its duplicates are closed. ENOENT, EPERM, ENOMEM. */
@@ -274,8 +271,9 @@ int ptrc_names_open_fd(int dirfd, uint32_t uid, uint64_t id, int *fd);
 /* Whether this library knows the version of the object. EPROTO: it does not know this version,
  * which is in *version. Other errors: those of ptrc_names_open. */
 PTRC_MUST_CHECK int ptrc_names_check(int dirfd, uint32_t uid, uint64_t id, uint32_t *version);
-/* Unlinks the object if no process uses it. */
-void ptrc_names_release(int dirfd, uint32_t uid, uint64_t id);
+/* Unlinks the object if no process uses it and is_needed(), which gets the arguments, returns false. */
+void ptrc_names_release(int dirfd, uint32_t uid, uint64_t id,
+			bool (*is_needed)(int dirfd, uint32_t uid, uint64_t id));
 
 /* ---- the mapping: raw system calls only, no malloc() ---- */
 

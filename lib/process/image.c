@@ -129,20 +129,18 @@ static void begin_page(const struct ptrc_page_file *f, bool may_inherit)
 
 /* Called after an exec, if an earlier program of the process had the library and used this page
  * (list of the process's streams). If no stream remains in the page, the process no longer needs
- * its names object, and the id of this object (0: none) is stored in *unused. */
-static void take_over_page(int dirfd, struct ptrc_page *page, uint64_t *unused)
+ * its names object, which the next sweep removes. */
+static void take_over_page(int dirfd, struct ptrc_page *page)
 {
 	struct ptrc_page_entry e;
 
 	for (uint32_t i = 0; i < PTRC_PAGE_SLOT_COUNT; i++)
 		if (ptrc_page_slot(page, i, &e) && (e.flags & PTRC_PAGE_SLOT_SELF))
 			ptrc_page_remove(page, e.stream_id);
-	if (ptrc_page_has(page, 0)) {
+	if (ptrc_page_has(page, 0))
 		keep_names(dirfd, page);
-	} else {
-		*unused = page->names_id;
+	else
 		ptrc_store_relaxed(&page->names_id, 0);
-	}
 }
 
 /* Maps the user's bells, counters of pages by pid. Stores in *dir the stat() of their directory. */
@@ -202,7 +200,7 @@ bool ptrc_image_is_called(void)
 int ptrc_image_start(int32_t pid, bool sweeps)
 {
 	struct ptrc_page_file f;
-	uint64_t image, unused = 0;
+	uint64_t image;
 	/* A process begins without a page (list of its streams) only if it inherits no stream, so
 	 * begin_page() need not look for any. */
 	bool was_quiet = ptrc_here.is_quiet && ptrc_here.pid == pid;
@@ -233,7 +231,7 @@ int ptrc_image_start(int32_t pid, bool sweeps)
 	if (image == 0)
 		begin_page(&f, !was_quiet);
 	else if (image != ptrc_here.image)
-		take_over_page(dirfd, f.page, &unused);
+		take_over_page(dirfd, f.page);
 	if (image != ptrc_here.image) {
 		/* Only a forked child uses event names of its parent (names_from). A new program does not. */
 		ptrc_store_relaxed(&f.page->names_from, 0);
@@ -242,8 +240,6 @@ int ptrc_image_start(int32_t pid, bool sweeps)
 	ptrc_store_release(&f.page->image, ptrc_here.image);
 	ptrc_self_publish(pid, f.page);
 	ptrc_page_unlock(&f);
-	if (unused)
-		ptrc_names_release(dirfd, ptrc_here.uid, unused);
 	/* If `image` is not 0, this process ran another program before, which may have been a controller. The
 	 * sweep ends the streams of that program. */
 	if (sweeps)
@@ -356,9 +352,7 @@ static void inherit_names(int dirfd, struct ptrc_page *page)
 		if (ptrc_names_open(dirfd, ptrc_here.uid, id, ptrc_here.names.object,
 				    &ptrc_here.names))
 			return;
-		if (old)
-			ptrc_names_release(dirfd, ptrc_here.uid, old);
-		else
+		if (!old)
 			count = ptrc_names_count(&ptrc_here.names);
 	}
 	if (shared == id) {

@@ -369,6 +369,8 @@ static void look_at_names(const char *name, void *arg)
 	int error;
 	PTRC_FD(fd);
 
+	if (!id)
+		id = ptrc_shmdir_parse(name, 's');
 	if (!id || n->is_needed)
 		return;
 	error = ptrc_shmdir_open_object(n->dirfd, name, n->uid, &fd, NULL);
@@ -380,7 +382,7 @@ static void look_at_names(const char *name, void *arg)
 		n->is_needed = f.is_known ? f.names_id == n->names_id : may_need(fd, &n->made);
 }
 
-bool ptrc_orphan_needs_names(int dirfd, uint32_t uid, uint64_t names_id)
+static bool needs_names(int dirfd, uint32_t uid, uint64_t names_id)
 {
 	struct need n = {.dirfd = dirfd, .uid = uid, .names_id = names_id};
 	char name[PTRC_SHMDIR_NAME_BYTES];
@@ -388,6 +390,11 @@ bool ptrc_orphan_needs_names(int dirfd, uint32_t uid, uint64_t names_id)
 	ptrc_shmdir_name(name, 'n', names_id);
 	n.made = creation(dirfd, name);
 	return !each_name_again(dirfd, look_at_names, &n) || n.is_needed;
+}
+
+void ptrc_orphan_release_names(int dirfd, uint32_t uid, uint64_t names_id)
+{
+	ptrc_names_release(dirfd, uid, names_id, needs_names);
 }
 
 unsigned int ptrc_orphan_count_dropped(int dirfd, uint32_t uid, bool is_forgetting)

@@ -75,8 +75,9 @@ void ptrc_orphan_limit(int dirfd, uint32_t uid);
  * Returns false if there is no such orphan, if another process works on it, or if fewer than
  * `bytes` bytes would be free even without all such orphans. */
 bool ptrc_orphan_make_room(int dirfd, uint32_t uid, uint64_t bytes);
-/* Whether an orphan that was put aside needs the names object (table of event names) with this id. */
-bool ptrc_orphan_needs_names(int dirfd, uint32_t uid, uint64_t names_id);
+/* Unlinks the names object (table of event names) with this id if no process uses it, and no stream: who salvages the
+ * stream of a dead controller needs its names. */
+void ptrc_orphan_release_names(int dirfd, uint32_t uid, uint64_t names_id);
 
 /* ---- for the effective user of the caller; not for signal handlers ---- */
 

@@ -16,6 +16,7 @@
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
 #include "lib/process/bell.h"
+#include "lib/process/orphan.h"
 
 #define CHANGE_BYTE 0
 #define ALIVE_BYTE 1
@@ -375,7 +376,7 @@ int ptrc_page_names(int dirfd, uint32_t uid, struct ptrc_page *page,
 	}
 	if (parent.object) {
 		ptrc_names_unmap(&parent);
-		ptrc_names_release(dirfd, uid, from);
+		ptrc_orphan_release_names(dirfd, uid, from);
 	}
 	return error;
 }

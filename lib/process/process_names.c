@@ -37,11 +37,8 @@ static void follow_names(void)
 	if (ptrc_shmdir_open(ptrc_here.uid, false, &dirfd))
 		return;
 	if (ptrc_names_open(dirfd, ptrc_here.uid, id, ptrc_here.names.object, &ptrc_here.names) ==
-	    0) {
+	    0)
 		ptrc_here.is_borrowed = false;
-		if (old)
-			ptrc_names_release(dirfd, ptrc_here.uid, old);
-	}
 }
 
 void ptrc_process_map_names(void)
@@ -76,7 +73,6 @@ static int make_names(void)
 {
 	struct ptrc_page_place place;
 	struct ptrc_page_file f;
-	uint64_t old;
 	bool is_locked;
 	int error;
 	PTRC_FD(dirfd);
@@ -89,7 +85,6 @@ static int make_names(void)
 	error = ptrc_shmdir_open(ptrc_here.uid, true, &dirfd);
 	if (error)
 		return error;
-	old = ptrc_here.names.object ? ptrc_here.names.id : 0;
 	place = ptrc_self_place(dirfd);
 	/* The file of the page (list of streams) may have been removed. Then no controller can find the page,
 	 * so no lock is needed. */
@@ -108,8 +103,6 @@ static int make_names(void)
 		error = ptrc_names_create_private(&ptrc_here.names);
 	if (!error) {
 		ptrc_here.is_borrowed = false;
-		if (old)
-			ptrc_names_release(dirfd, ptrc_here.uid, old);
 		/* Children that were forked without fork handlers and then killed leave their names objects, so
 		 * a process that makes a names object also removes those of dead processes. */
 		ptrc_sweep_sometimes(dirfd, ptrc_here.uid, false);

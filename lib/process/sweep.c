@@ -293,10 +293,8 @@ static void visit_rest(const char *name, void *arg)
 	} else if ((id = ptrc_shmdir_parse(name, 'n')) != 0) {
 		/* Finding out which names orphans need takes a while, so it is done only when a stream is
 		 * created. */
-		if (!s->keeps_names &&
-		    (!s->has_orphans ||
-		     (s->finishes_logs && !ptrc_orphan_needs_names(s->dirfd, s->uid, id))))
-			ptrc_names_release(s->dirfd, s->uid, id);
+		if (!s->keeps_names && (!s->has_orphans || s->finishes_logs))
+			ptrc_orphan_release_names(s->dirfd, s->uid, id);
 	} else if ((id = ptrc_shmdir_parse(name, 'i')) != 0) {
 		if (!has_stream(s, id))
 			ptrc_shmdir_remove_id(s->dirfd, 'i', id);

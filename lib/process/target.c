@@ -15,6 +15,7 @@
 #include "lib/base/sys.h"
 #include "lib/base/timespec.h"
 #include "lib/process/inherit.h"
+#include "lib/process/orphan.h"
 #include "lib/process/page.h"
 #include "lib/process/process.h"
 #include "lib/process/process_names.h"
@@ -419,6 +420,16 @@ int ptrc_target_names(struct ptrc_target *t, struct ptrc_names **names)
 	}
 	*names = n;
 	return 0;
+}
+
+void ptrc_target_names_unref(struct ptrc_names *n)
+{
+	PTRC_FD(dirfd);
+
+	ptrc_names_unmap(n);
+	if (n->id && ptrc_shmdir_open(n->uid, false, &dirfd) == 0)
+		ptrc_orphan_release_names(dirfd, n->uid, n->id);
+	free(n);
 }
 
 struct birth {

@@ -61,9 +61,11 @@ void ptrc_target_close(struct ptrc_target *t);
 void ptrc_target_rest(struct ptrc_target *t);
 int ptrc_target_wake(struct ptrc_target *t);
 /* Maps the names object (table of event names) of the target, which is made if there is none. The caller gives
- * the mapping back with ptrc_names_unref. EPROTO: this library does not know the version of the
+ * the mapping back with ptrc_target_names_unref. EPROTO: this library does not know the version of the
  * object. Other errors: ESRCH, EPERM, ENOMEM. */
 int ptrc_target_names(struct ptrc_target *t, struct ptrc_names **names);
+/* Unmaps and frees what ptrc_target_names() returned, and unlinks the object if nothing needs it any more. */
+void ptrc_target_names_unref(struct ptrc_names *names);
 /* Puts the stream into a free slot of the target's page (list of streams). EAGAIN: all 64 slots are
  * used. Other errors: ESRCH, EPERM, ENOMEM. For an INHERITED stream this may take 10 ms;
  * exclude_earlier_children in target.c says why. */

@@ -14,6 +14,7 @@
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
 #include "lib/model/names.h"
+#include "lib/process/orphan.h"
 #include "lib/process/page.h"
 #include "lib/process/self.h"
 #include "lib/process/target.h"
@@ -158,7 +159,7 @@ static void close_names(const struct event *e, struct ptrc_names *n)
 	if (!n->object)
 		return;
 	ptrc_names_unmap(n);
-	ptrc_names_release(e->target.dirfd, e->target.uid, n->id);
+	ptrc_orphan_release_names(e->target.dirfd, e->target.uid, n->id);
 }
 
 /* Opens the object with the event names of a stream, unless it is open already, and gets the

@@ -419,8 +419,9 @@ static const struct loss {
 	{FLAG, MEMBER(is_unreadable_uncounted), NULL, true, .is_uncounted = true,
 	 .say = say_unreadable},
 	{COUNT, MEMBER(missing_names), "missing_names", true,
-	 .message = "event [name is|names are] not readable, as the log is damaged: the events are "
-		    "shown by their numbers"},
+	 .message =
+		 "event [name is|names are] not readable, as the log is damaged or lacks [it|them]: the "
+		 "events are shown by their numbers"},
 	{COUNT, MEMBER(damaged_parts), "damaged_parts", true,
 	 .message = "[part|parts] of the log without events [is|are] damaged: what it tells of "
 		    "itself, of machine, processes or clocks may be missing"},

@@ -10,6 +10,13 @@
 /* The directory of this user's shared objects, once an object was made. */
 static int names_dir = -1;
 
+/* For ptrc_names_release(): no stream needs the names. */
+static inline bool is_needed(int dirfd, uint32_t uid, uint64_t id)
+{
+	(void)dirfd, (void)uid, (void)id;
+	return false;
+}
+
 /* A new object with the first `count` names of `from`. */
 __attribute__((unused)) static struct ptrc_names copy_names(const struct ptrc_names_object *from,
 							    uint32_t count)
@@ -31,7 +38,7 @@ __attribute__((unused)) static struct ptrc_names make_names(void)
 __attribute__((unused)) static void drop_names(struct ptrc_names *n)
 {
 	ptrc_names_unmap(n);
-	ptrc_names_release(names_dir, geteuid(), n->id);
+	ptrc_names_release(names_dir, geteuid(), n->id, is_needed);
 }
 
 #endif

@@ -473,6 +473,34 @@ has_room() {
 	[ "$(ptrace-salvage)" = "You have no unfinished streams." ]
 }
 
+@test "events keep their names if another session of the process ends before they are salvaged" {
+	needs_own_directory
+	traced_start -w -W -n 10
+	ptrace-create --pid="$pid" --name="$me.a" --start
+	ptrace-create --pid="$pid" --name="$me.b" --start
+	go done
+	kills "$(controller "$me.a")" "$pid"
+	wait_until eval '[ -z "$(ptrace-list 2>/dev/null)" ]'
+	ptrace-salvage --all -o left.log
+	counts left.log traced.event=10
+	# The next trace removes the names that nothing needs any more.
+	ptrace-run -o run.log -- true
+	[ "$(ls "/dev/shm/posixtrace-$EUID")" = bells ]
+}
+
+@test "names that were removed are missing" {
+	needs_own_directory
+	[ -n "${PTRC_TEST_NUMBER-}" ] || skip "needs a /dev/shm of its own"
+	traced_session "$me.a" --start -- -w -W -n 10
+	go done
+	kills "$(controller "$me.a")" "$pid"
+	rm "/dev/shm/posixtrace-$EUID"/n.*
+	ptrace-salvage --all -o left.log
+	exits 3 ptrace-dump --count left.log
+	[[ $stderr == *"1 event name is not readable, as the log is damaged or lacks it: "* ]]
+	[ "$(ptrace-stat --json left.log | jq .losses.missing_names)" -eq 1 ]
+}
+
 @test "a killed session that has only events of ptrace-event is salvaged" {
 	needs_own_directory
 	mkfifo go

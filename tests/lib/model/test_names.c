@@ -162,7 +162,7 @@ TEST(copy_keeps_the_first_ids, "FORK-14")
 	CHECK(again.object == n.object);
 	CHECK_EQ(ptrc_names_count(&again), 35);
 	CHECK_EQ(register_number(&again, 34), 44);
-	ptrc_names_release(names_dir, geteuid(), old);
+	ptrc_names_release(names_dir, geteuid(), old, is_needed);
 	CHECK(!is_there(old));
 	drop_names(&again);
 	drop_names(&copy);
@@ -184,20 +184,20 @@ TEST(object_lives_as_long_as_anybody_uses_it, "EVENTID-27 GEN-05")
 		_exit(0);
 	}
 	ptrc_names_unmap(&n);
-	ptrc_names_release(names_dir, geteuid(), second.id);
+	ptrc_names_release(names_dir, geteuid(), second.id, is_needed);
 	CHECK(is_there(second.id));
 	ptrc_names_unmap(&second);
 	/* The child's copies of the mappings keep it. */
-	ptrc_names_release(names_dir, geteuid(), second.id);
+	ptrc_names_release(names_dir, geteuid(), second.id, is_needed);
 	CHECK(is_there(second.id));
 	close(hold[1]);
 	harness_reap(pid);
 	/* So does a descriptor. */
 	CHECK_OK(ptrc_names_open_fd(names_dir, geteuid(), second.id, &fd));
-	ptrc_names_release(names_dir, geteuid(), second.id);
+	ptrc_names_release(names_dir, geteuid(), second.id, is_needed);
 	CHECK(is_there(second.id));
 	close(fd);
-	ptrc_names_release(names_dir, geteuid(), second.id);
+	ptrc_names_release(names_dir, geteuid(), second.id, is_needed);
 	CHECK(!is_there(second.id));
 	CHECK_EQ(ptrc_names_open(names_dir, geteuid(), second.id, NULL, &third), ENOENT);
 }
@@ -340,7 +340,7 @@ TEST(damaged_table_does_no_harm, "EVENTID-24 GEN-05")
 	CHECK_SYS(ftruncate(fd, 4096));
 	CHECK_EQ(ptrc_names_open(names_dir, geteuid(), other.id, NULL, &again), EPERM);
 	close(fd);
-	ptrc_names_release(names_dir, geteuid(), wrong);
+	ptrc_names_release(names_dir, geteuid(), wrong, is_needed);
 	drop_names(&other);
 	drop_names(&n);
 }

@@ -90,7 +90,7 @@ static void end_stream(struct stream *s)
 	CHECK_SYS(unlinkat(s->target.dirfd, name, 0));
 	ptrc_inherit_withdraw(s->target.dirfd, s->id);
 	ptrc_liveness_drop(&s->lock);
-	ptrc_names_unref(s->names);
+	ptrc_target_names_unref(s->names);
 	ptrc_target_close(&s->target);
 }
 
@@ -422,7 +422,7 @@ TEST(page_made_ahead_survives_a_sweep_between, "CREATE-23")
 	ptrc_target_detach(&t, id);
 	CHECK(!has_page(pid));
 	ptrc_target_close(&t);
-	ptrc_names_unref(names);
+	ptrc_target_names_unref(names);
 	harness_kill(pid);
 }
 

@@ -134,7 +134,7 @@ TEST(root_traces_another_users_process, "CREATE-14 CREATE-15", NEEDS_EXEC)
 	CHECK_EQ(ptrc_names_count(names), 2);
 	ptrc_target_detach(&t, stream_id);
 	ptrc_target_close(&t);
-	ptrc_names_unref(names);
+	ptrc_target_names_unref(names);
 	dir_of(uid, path);
 	CHECK_SYS(stat(path, &st));
 	/* Only the bells are left. */
@@ -167,7 +167,7 @@ TEST(root_makes_what_the_user_needs, "CREATE-15 CREATE-23 GEN-05")
 	ptrc_target_detach(&t, 77);
 	CHECK(!has_page_in(uid, pid));
 	ptrc_target_close(&t);
-	ptrc_names_unref(names);
+	ptrc_target_names_unref(names);
 	CHECK_SYS(stat(path, &st));
 	/* Only the bells are left. */
 	CHECK_EQ(st.st_size, 60);
@@ -303,7 +303,7 @@ TEST(process_that_changes_its_user_moves, "CREATE-15 EVENTID-10")
 		CHECK_EQ(ptrc_page_self->active, 1);
 		ptrc_target_detach(&t, 5);
 		ptrc_target_close(&t);
-		ptrc_names_unref(names);
+		ptrc_target_names_unref(names);
 		CHECK_OK(ptrc_names_register((ptrc_process_names(&names), names), "more",
 					     &(uint32_t){0}));
 		exit(0);
@@ -344,7 +344,7 @@ TEST(process_that_has_changed_its_user_is_given_its_names_by_root, "CREATE-15 EV
 	CHECK_EQ(ptrc_names_count(names), 4);
 	ptrc_target_detach(&t, 5);
 	ptrc_target_close(&t);
-	ptrc_names_unref(names);
+	ptrc_target_names_unref(names);
 }
 
 TEST(traced_process_that_changes_its_user_stays, "CREATE-15 EXEC-13")
