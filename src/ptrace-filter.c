@@ -50,7 +50,7 @@ static const struct ptrc_cli cli = {
 	.options = options,
 	.flags = PTRC_CLI_FLAGS({"json", &is_json}),
 	.exclusions = PTRC_CLI_ROWS({"only exclude", "set add remove system all new"},
-				    {"set add remove", "set add remove"}),
+				    {"set add remove", "set add remove"}, {"remove", "new"}),
 	.operand_kinds = "SESSION EVENT",
 	.notes = "--set without any event empties the filter.\n"
 		 "Exit status: 0 done, 1 failed, nothing is changed, 2 wrong usage.",
@@ -77,12 +77,22 @@ static void put_text(struct ptrc_buffer *b, const struct ptrc_session_types *t)
 	}
 }
 
+/* Whether the patterns are those of --all: no name that is opened later is recorded. */
+static bool has_all(const struct ptrc_session_types *t)
+{
+	for (size_t i = 0; i < t->pattern_count; i++)
+		if (t->patterns[i].pt_how == POSIXTRACE_EXCLUDE &&
+		    !strcmp(t->patterns[i].pt_glob, "*"))
+			return true;
+	return false;
+}
+
 static void put_json(struct ptrc_buffer *b, const char *name, const struct ptrc_session_types *t)
 {
 	struct ptrc_json j = ptrc_json_begin(b);
 
 	ptrc_json_text(&j, "session", name);
-	ptrc_json_bool(&j, "all", t->is_all_filtered);
+	ptrc_json_bool(&j, "all", has_all(t));
 	ptrc_json_open(&j, "events", '[');
 	for (size_t i = 0; i < t->count; i++) {
 		if (!t->types[i].is_filtered)

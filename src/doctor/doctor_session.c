@@ -174,10 +174,9 @@ static void check_session(struct ptrc_doctor *d, const struct ptrc_session_state
 
 /* Writes a command that the user can copy. If the event's name has a quote ('), the command is wrong, which is
  * accepted because such names are rare. */
-static const char *say_remove(char advice[ADVICE_MAX], const char *options, const char *session,
-			      const char *event)
+static const char *say_remove(char advice[ADVICE_MAX], const char *session, const char *event)
 {
-	snprintf(advice, ADVICE_MAX, "ptrace-filter --remove %s%s '%s'", options, session, event);
+	snprintf(advice, ADVICE_MAX, "ptrace-filter --remove %s '%s'", session, event);
 	return advice;
 }
 
@@ -218,20 +217,19 @@ static void check_event(struct ptrc_doctor *d, const char *session, unsigned lon
 		ptrc_doctor_ok(d, "event", session, "%s happened %llu time%s", d->event, events,
 			       events == 1 ? "" : "s");
 	if (filtered && filtered < found)
-		ptrc_doctor_problem(
-			d, "filtered", session, say_remove(advice, "", session, d->event),
-			"filters out %zu of %zu event types %s", filtered, found, d->event);
-	else if (filtered)
-		ptrc_doctor_problem(d, "filtered", session,
-				    say_remove(advice, "", session, d->event), "filters out %s",
+		ptrc_doctor_problem(d, "filtered", session, say_remove(advice, session, d->event),
+				    "filters out %zu of %zu event types %s", filtered, found,
 				    d->event);
+	else if (filtered)
+		ptrc_doctor_problem(d, "filtered", session, say_remove(advice, session, d->event),
+				    "filters out %s", d->event);
 	else if (found && !events)
 		ptrc_doctor_note(d, "event", session, NULL,
 				 "%s was opened, but has not happened while it was traced",
 				 d->event);
 	else if (!found && pattern)
 		ptrc_doctor_problem(
-			d, "filtered", session, say_remove(advice, "", session, pattern->pt_glob),
+			d, "filtered", session, say_remove(advice, session, pattern->pt_glob),
 			"will filter out %s when it is opened, because of the pattern %s", d->event,
 			pattern->pt_glob);
 	else if (!found && has_only && !is_in_only)
@@ -240,10 +238,6 @@ static void check_event(struct ptrc_doctor *d, const char *session, unsigned lon
 				    "will filter out %s when it is opened, because no pattern of "
 				    "--only matches it",
 				    d->event);
-	else if (!found && types.is_all_filtered)
-		ptrc_doctor_problem(d, "filtered", session,
-				    say_remove(advice, "--new ", session, d->event),
-				    "filters out all events that no program has opened yet");
 	if (!found && refused)
 		ptrc_doctor_note(d, "event", session, NULL,
 				 "no event type is called %s; it may be among the at least %lu "

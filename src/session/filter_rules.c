@@ -151,9 +151,7 @@ int ptrc_filter_rules_change(trace_id_t trace, uint32_t flags, const char *texts
 		return replace_patterns(trace, texts, size, culprit);
 	if (!how || flags & PTRC_SESSION_FILTER_PATTERNS)
 		return EINVAL;
-	if (flags & PTRC_SESSION_FILTER_ALL)
-		error = posix_trace_eventset_fill(&set, POSIX_TRACE_ALL_EVENTS);
-	else if (flags & PTRC_SESSION_FILTER_SYSTEM)
+	if (flags & PTRC_SESSION_FILTER_SYSTEM)
 		error = posix_trace_eventset_fill(&set, POSIX_TRACE_SYSTEM_EVENTS);
 	else
 		error = posix_trace_eventset_empty(&set);
@@ -170,6 +168,10 @@ int ptrc_filter_rules_change(trace_id_t trace, uint32_t flags, const char *texts
 			return error;
 		++*culprit;
 	}
+	if (flags & PTRC_SESSION_FILTER_ALL)
+		error = take_text(trace, &patterns, flags | PTRC_SESSION_FILTER_NEW, "*", &set);
+	if (error)
+		return error;
 	/* The filter is set first: posix_trace_set_filter() exempts the types that it leaves out of the filter from the
 	 * present patterns. A type that a program opens between the two calls must not be exempt from the new ones. */
 	error = posix_trace_set_filter(trace, &set, how);
@@ -282,9 +284,6 @@ int ptrc_filter_rules_page(trace_id_t trace, struct ptrc_snapshots *snapshots, u
 		error = load_patterns(trace, &patterns);
 	if (error)
 		return error;
-	reply->is_all_filtered = 1;
-	for (trace_event_id_t id = 1; id < IDS; id++)
-		reply->is_all_filtered &= is_member(id, &filter);
 	if (!put_types(trace, &filter, &page))
 		return 0;
 	page.number = IDS;

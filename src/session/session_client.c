@@ -523,7 +523,6 @@ int ptrc_session_types_get(const char *name, struct ptrc_session_types *t)
 			error = EPROTO;
 		if (!error)
 			error = add_page(t, reply);
-		t->is_all_filtered = reply->is_all_filtered;
 		q.from = reply->next;
 	} while (!error && reply->next);
 	if (error)

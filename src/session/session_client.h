@@ -118,8 +118,6 @@ struct ptrc_session_types {
 	/* The patterns of --snapshot-on that match no event type. */
 	char **idle_snapshots;
 	size_t idle_snapshot_count;
-	/* The filter excludes also the event types that no program has opened yet. */
-	bool is_all_filtered;
 };
 
 /* Asks for all pages of the event types. Returns 0 or an error number of ptrc_session_ask(); after an error

@@ -201,12 +201,10 @@ struct ptrc_session_reply {
 	uint32_t text;
 	/* In a reply to TYPES: where the next page starts; 0 if this page is the last one. */
 	uint32_t next;
-	/* In a reply to TYPES: the filter contains every type, also those that no program has opened yet. */
-	uint32_t is_all_filtered;
 	/* The keeper, which writes the log, by its pid in the controller's pid namespace; 0 if there is no log, or it is
 	 * unknown. */
 	int32_t keeper;
-	uint32_t reserved;
+	uint32_t reserved[2];
 	union {
 		struct ptrc_session_state state;
 		unsigned char page[PTRC_SESSION_PAGE_MAX];

@@ -342,6 +342,8 @@ diagnoses() {
 	diagnoses problem filtered 'filters out shop.order' --event=shop.order "$pid"
 	ptrace-filter --add --new "$me.e" 'later.*'
 	diagnoses problem filtered 'when it is opened, because of the pattern later[.][*]' --event=later.one "$me.e"
+	ptrace-filter --set --all "$me.e"
+	diagnoses problem filtered "when it is opened, because of the pattern [*]; ptrace-filter --remove $me.e '[*]'" -e later.one "$me.e"
 }
 
 @test "logs: without events, with them, cut short, none" {

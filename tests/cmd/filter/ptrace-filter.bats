@@ -44,12 +44,36 @@ filtered() {
 	ptrace-filter --json "$me.a" | jq -e '(.all | not) and (.events | length == 8)'
 	ptrace-filter --set --all "$me.a"
 	ptrace-filter --json "$me.a" | jq -e .all
+	[ "$(filtered | tail -n 1)" = '--exclude=*' ]
 	ptrace-filter --remove "$me.a" 'traced*'
-	ptrace-filter --json "$me.a" | jq -e '(.all | not) and
+	ptrace-filter --json "$me.a" | jq -e '.all and
 		all(.events[]; .event != "traced.event")'
 	go done
 	ptrace-shutdown "$me.a"
 	counts run.log posix_trace_stop=0 traced.event=10
+}
+
+@test "--all holds for names that come later, until the patterns change" {
+	# The shell is traced, and traces its children.
+	mkfifo go
+	begins pid bash -c 'exec 7<>go; for name in one.event two.event three.event; do
+		read -r <&7; "$0" -n 10 -e $name; done' "$traced" >out
+	ptrace-create --pid="$pid" --name="$me.a" --start --keep -o run.log
+	is_known() { ptrace-events --names "$me.a" | grep -qx one.event; }
+	ptrace-filter --add --all "$me.a"
+	echo >go
+	wait_until is_known
+	ptrace-filter --only='two.*' "$me.a"
+	echo >go
+	is_recorded() { [ "$(events "$me.a" two.event)" -eq 10 ]; }
+	wait_until is_recorded
+	ptrace-filter --add --all "$me.a"
+	ptrace-filter --remove --all "$me.a"
+	[ -z "$(filtered)" ]
+	echo >go
+	wait "$pid"
+	ptrace-shutdown "$me.a"
+	counts run.log one.event=0 two.event=10 three.event=10
 }
 
 @test "a name nobody knows is refused with those that are like it, and nothing is changed" {
@@ -158,7 +182,7 @@ filtered() {
 }
 
 @test "wrong command lines" {
-	for line in '--set --add s' '--add s' 's e' '--new s' '--all s' '--add' '--only=x' \
+	for line in '--set --add s' '--remove --new s e' '--add s' 's e' '--new s' '--all s' '--add' '--only=x' \
 		'--only= s' '--only=x s e' '--only=x --new s' '--exclude=x --add s'; do
 		reports 2 '*' ptrace-filter $line
 	done
