@@ -59,11 +59,12 @@ static void check_probes(struct ptrc_doctor *d, const char *path)
 static void check_os(struct ptrc_doctor *d, const char *path)
 {
 	struct ptrc_cli_reason refusal;
+	const char *kinds = ptrc_os_allowed(&refusal);
 
-	if (ptrc_os_is_allowed(&refusal))
+	if (kinds)
 		ptrc_doctor_ok(d, "os", path,
-			       "what the operating system does with it can be recorded: "
-			       "--os=process,sched,samples");
+			       "what the operating system does with it can be recorded: --os=%s",
+			       kinds);
 }
 
 void ptrc_doctor_kinds(struct ptrc_doctor *d, const char *path)

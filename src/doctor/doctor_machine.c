@@ -188,8 +188,9 @@ static void check_kernel(struct ptrc_doctor *d, const struct ptrc_inspected_syst
 static void check_os_events(struct ptrc_doctor *d)
 {
 	struct ptrc_cli_reason refusal;
+	const char *kinds = ptrc_os_allowed(&refusal);
 
-	if (!ptrc_os_is_allowed(&refusal))
+	if (!kinds)
 		ptrc_doctor_note(d, "os-events", "--os",
 				 "traces of programs that have the library need none of it", "%s",
 				 refusal.text);
@@ -198,8 +199,7 @@ static void check_os_events(struct ptrc_doctor *d)
 				 "as root: sysctl kernel.perf_event_max_sample_rate=100000", "%s",
 				 refusal.text);
 	else
-		ptrc_doctor_ok(d, "os-events", "perf_event_open(2)",
-			       "allowed: --os can record what the operating system does");
+		ptrc_doctor_ok(d, "os-events", "perf_event_open(2)", "allowed: --os=%s", kinds);
 }
 
 static void check_orphans(struct ptrc_doctor *d)

@@ -836,15 +836,18 @@ struct ptrc_os_trace *ptrc_os_open(const struct ptrc_os_plan *plan, pid_t pid,
 	return t;
 }
 
-bool ptrc_os_is_allowed(struct ptrc_cli_reason *refusal)
+const char *ptrc_os_allowed(struct ptrc_cli_reason *refusal)
 {
 	const struct ptrc_os_plan plan = {.kinds = PTRC_OS_SCHED | PTRC_OS_SAMPLES,
 					  .frequency = PTRC_OS_FREQUENCY,
 					  .is_child = true};
 	struct ptrc_perf *p = open_perf(&plan, 0, getpid(), refusal);
 
+	if (!p)
+		return NULL;
 	ptrc_perf_close(p);
-	return p != NULL;
+	return ptrc_tracepoints_refusal() ? "process,sched,samples,faults"
+					  : "process,sched,samples,syscalls,faults";
 }
 
 void ptrc_os_close(struct ptrc_os_trace *t)

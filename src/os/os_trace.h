@@ -56,8 +56,9 @@ bool ptrc_os_has_dwarf(struct ptrc_cli_reason *);
 /* Opens perf events for the process and its descendants. If the kernel refuses, returns NULL, and the reason says why,
  * and what setting would allow them. Otherwise it says what will be missing, and why; if nothing will be, it is empty. */
 struct ptrc_os_trace *ptrc_os_open(const struct ptrc_os_plan *, pid_t, struct ptrc_cli_reason *);
-/* Whether the kernel would allow events of the operating system for a process of the caller. */
-bool ptrc_os_is_allowed(struct ptrc_cli_reason *);
+/* Returns the kinds of events, as --os has them, that the kernel would allow for a process of the caller. NULL: none, and
+ * the reason says why. */
+const char *ptrc_os_allowed(struct ptrc_cli_reason *);
 
 /* Starts a thread, which opens the event types; for PTRC_OS_AUTO, it opens them later. From ptrc_os_resume() on, the
  * thread adds events. Returns 0 or an error number. After an error, no events are added. */

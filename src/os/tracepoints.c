@@ -155,7 +155,7 @@ int ptrc_tracepoints_try(uint32_t first, uint32_t last, struct ptrc_tracepoints 
 	return in_process(try_range, &range, t) ? 0 : ENOENT;
 }
 
-int ptrc_tracepoints_find(struct ptrc_tracepoints *t)
+int ptrc_tracepoints_refusal(void)
 {
 	/* Opens a tracepoint that cannot exist: the kernel checks the user's rights first, so the
 	 * error says whether the user may open tracepoints. */
@@ -163,8 +163,15 @@ int ptrc_tracepoints_find(struct ptrc_tracepoints *t)
 
 	if (fd >= 0)
 		close(fd);
-	else if (errno == EACCES || errno == EPERM)
-		return errno;
+	return fd < 0 && (errno == EACCES || errno == EPERM) ? errno : 0;
+}
+
+int ptrc_tracepoints_find(struct ptrc_tracepoints *t)
+{
+	int error = ptrc_tracepoints_refusal();
+
+	if (error)
+		return error;
 	if (read_numbers(t) || (!geteuid() && in_process(mount_and_read, NULL, t)))
 		return 0;
 	return ptrc_tracepoints_try(1, TRIED_MAX, t);

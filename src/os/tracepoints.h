@@ -10,6 +10,9 @@ struct ptrc_tracepoints {
 	uint32_t numbers[2];
 };
 
+/* Returns EACCES or EPERM if the kernel refuses tracepoints to this user, otherwise 0. */
+int ptrc_tracepoints_refusal(void);
+
 /* Finds the numbers. Returns 0; EACCES or EPERM if the kernel refuses tracepoints to this user; or
  * ENOENT if the numbers were not found. */
 int ptrc_tracepoints_find(struct ptrc_tracepoints *);

@@ -74,6 +74,7 @@ needs_calls() {
 		[ "$(events a.log os.$type)" -gt 0 ]
 	done
 	[ "$(events a.log os.sample)" -ge 60 ]
+	ptrace-doctor -- /bin/true | grep -q '^ok .* can be recorded: --os=process,sched,samples,syscalls,faults$'
 	[ "$(ptrace-run --os=faults,samples=99,syscalls --dump-config true | grep ^os)" = "os: syscalls,faults,samples=99" ]
 }
 
@@ -88,6 +89,10 @@ needs_calls() {
 	# The rest is there.
 	[ "$(events a.log os.fault)" -gt 10 ]
 	[ "$(ptrace-stat a.log | grep -cF os.syscall)" -eq 0 ]
+	run_split setpriv --reuid 65534 --regid 65534 --clear-groups ptrace-doctor
+	grep -q '^ok .*perf_event_open(2): allowed: --os=process,sched,samples,faults$' stdout.txt
+	run_split setpriv --reuid 65534 --regid 65534 --clear-groups ptrace-doctor -- /bin/true
+	grep -q '^ok .* can be recorded: --os=process,sched,samples,faults$' stdout.txt
 }
 
 @test "what the kernel lost is a loss at its place for pairs, gaps, reports and exports" {
