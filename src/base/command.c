@@ -14,7 +14,7 @@ static int check(const char *path)
 	struct stat st;
 
 	if (stat(path, &st) || access(path, X_OK))
-		return errno == ENOTDIR ? ENOENT : errno;
+		return errno;
 	return S_ISDIR(st.st_mode) ? EACCES : 0;
 }
 
@@ -38,7 +38,7 @@ int ptrc_command_find(const char *name, char path[PATH_MAX])
 			error = check(path);
 		if (!error)
 			return 0;
-		if (error != ENOENT)
+		if (error != ENOENT && error != ENOTDIR)
 			result = error;
 		if (!list[n])
 			return result;

@@ -54,6 +54,7 @@ load ../../support/helpers
 		127 no-such-command no-such-command: command not found
 		127 ./no-such-file *
 		126 ./file *
+		126 ./file/x ./file/x: Not a directory
 		126 ./directory *
 		127 ./script ./script: the interpreter of this script,*
 	END
