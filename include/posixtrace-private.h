@@ -334,6 +334,13 @@ struct ptrc_reading_place {
 int ptrc_log_get_place(trace_id_t, struct ptrc_reading_place *);
 
 /*
+ * Finds out whether an open file is one of the files that this log is read from.
+ *   ENOENT  it is none of them; a log that arrives in parts (ptrc_log_open_parts) has none.
+ *   EINVAL  not an open log.
+ */
+int ptrc_log_find_file(trace_id_t, int fd);
+
+/*
  * Reads what was written to a log since it was opened or since the last call of this function. The
  * time that this takes depends on how much was written and on how much follows the start of part
  * `first`, but not on the size of the log. The parts before number `first` are forgotten:

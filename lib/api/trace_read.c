@@ -38,6 +38,11 @@ int ptrc_log_get_place(trace_id_t trid, struct ptrc_reading_place *place)
 	return 0;
 }
 
+int ptrc_log_find_file(trace_id_t trid, int fd)
+{
+	return PTRC_ON_LOG(trid, ptrc_log_stream_find_file, fd);
+}
+
 PTRC_PUBLIC int posixtrace_log_get_time_of_last(trace_id_t trid, unsigned long count,
 						struct timespec *time)
 {

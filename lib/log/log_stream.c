@@ -1116,6 +1116,19 @@ void ptrc_log_stream_place(struct ptrc_log_stream *l, struct ptrc_reading_place 
 	}
 }
 
+int ptrc_log_stream_find_file(const struct ptrc_log_stream *l, int fd)
+{
+	struct stat wanted, st;
+
+	if (ptrc_file_stat(fd, &wanted))
+		return ENOENT;
+	for (size_t i = 0; i < l->reader.file_count; i++)
+		if (!ptrc_file_stat(l->reader.files[i].fd, &st) && st.st_dev == wanted.st_dev &&
+		    st.st_ino == wanted.st_ino)
+			return 0;
+	return ENOENT;
+}
+
 int ptrc_log_stream_time_of_last(struct ptrc_log_stream *l, uint64_t count, int64_t *ns)
 {
 	const struct ptrc_log_reader *r = &l->reader;

@@ -67,6 +67,8 @@ int ptrc_log_stream_select(struct ptrc_log_stream *l, const struct posixtrace_sp
  * or ptrc_log_stream_refresh() has dropped the packet with the number `first`. ENOMEM. */
 int ptrc_log_stream_select_parts(struct ptrc_log_stream *l, uint64_t first, uint64_t end);
 void ptrc_log_stream_place(struct ptrc_log_stream *l, struct ptrc_reading_place *place);
+/* Implements ptrc_log_find_file(). */
+int ptrc_log_stream_find_file(const struct ptrc_log_stream *l, int fd);
 /* Finds a time from which on the log has at least `count` events, by the headers of its packets.
  * ENODATA: the log has fewer. */
 int ptrc_log_stream_time_of_last(struct ptrc_log_stream *l, uint64_t count, int64_t *ns);

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "include/posixtrace-private.h"
 #include "src/base/message.h"
 #include "src/base/output.h"
 #include "src/base/replace.h"
@@ -361,10 +362,8 @@ void ptrc_log_target_check(const char *option, const char *path, bool is_output_
 /* Whether the query reads the open file. If so, prints the message, or a default one if it is NULL. */
 static bool is_read(const struct ptrc_query *q, int fd, const char *path, const char *message)
 {
-	struct stat own, other;
-
-	for (size_t i = 0; i < q->source_count && !fstat(fd, &own); i++)
-		if (!fstat(q->sources[i].reader.fd, &other) && ptrc_is_same_file(&own, &other)) {
+	for (size_t i = 0; i < q->source_count; i++)
+		if (!ptrc_log_find_file(q->sources[i].reader.trace, fd)) {
 			ptrc_cli_message(path, "%s",
 					 message ? message
 						 : "is read, and cannot be written to meanwhile");

@@ -427,3 +427,27 @@ begin_kept_log() {
 	[ "$(wc -l <stderr.txt)" -eq 2 ]
 	ptrace-dump --verify e/run.log
 }
+
+@test "no file of a log that a command reads is replaced, not even with --force" {
+	make_log
+	last=$(printf '%s\n' run.log.0* | tail -n 1)
+	ln -s run.log.000001 link.log
+	cp run.log.000001 copy.log
+	before=$(sha256sum run.log*)
+	refused() {
+		for file in run.log.000001 "$last" link.log; do
+			reports 1 "$file: is read, and cannot be written to meanwhile" ptrace-dump --to-log="$file" run.log
+			reports 1 "$file: is read, and cannot be written to meanwhile" ptrace-export --to=csv --force -o "$file" run.log
+			reports 1 "$file: is the log that the report is to be made of" ptrace-report --force -o "$file" run.log
+		done
+	}
+	refused
+	[ "$(sha256sum run.log*)" = "$before" ]
+	ptrace-dump --to-log=copy.log run.log
+	[ "$(events copy.log traced.event)" -eq 9000 ]
+	# The same if the first file was deleted.
+	rm run.log
+	before=$(sha256sum run.log*)
+	refused
+	[ "$(sha256sum run.log*)" = "$before" ]
+}
