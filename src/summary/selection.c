@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/base/same_file.h"
 #include "src/config/layouts.h"
 #include "src/session/orphans.h"
 #include "src/session/reader_follow.h"
@@ -321,16 +320,16 @@ static bool is_read_already(char *const *operands, size_t count, size_t i)
 	return is_read;
 }
 
-/* Ends the process if the reader reads the same file as a source that was opened before. */
+/* Ends the process if the reader and a source that was opened before read the same file. */
 static void check_file(const struct ptrc_query *q, const struct ptrc_reader *r, const char *operand)
 {
-	struct stat own, other;
+	for (size_t i = 0; i < q->source_count; i++) {
+		const struct ptrc_reader *other = &q->sources[i].reader;
 
-	if (r->fd < 0 || fstat(r->fd, &own) || !S_ISREG(own.st_mode))
-		return;
-	for (size_t i = 0; i < q->source_count; i++)
-		if (!fstat(q->sources[i].reader.fd, &other) && ptrc_is_same_file(&own, &other))
+		if (!ptrc_log_find_file(other->trace, r->fd) ||
+		    !ptrc_log_find_file(r->trace, other->fd))
 			refuse_twice(operand);
+	}
 }
 
 /* Finds the fields of --pair again, now that the layouts of the logs are known. If a field is in

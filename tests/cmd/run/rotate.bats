@@ -51,6 +51,9 @@ in_parts='for i in 1 2 3; do "$0" -n 3000; ptrace-flush "$1"; done'
 	for other in ./run.log same.log; do
 		refuses 2 "$other: is given twice*" ptrace-dump run.log $other
 	done
+	# A later file that is not named as the first one is.
+	refuses 2 "./run.log.000001: is given twice*" ptrace-dump run.log ./run.log.000001
+	refuses 2 "run.log: is given twice*" ptrace-dump ./run.log.000001 run.log
 	ptrace-stat --diff run.log run.log
 	# Without the first name, each file is a log.
 	first=$(ptrace-dump --count - <run.log)
