@@ -267,10 +267,9 @@ char *ptrc_reader_first_path(const char *path)
 	if (!ptrc_reader_is_later_name(path, &size))
 		return base;
 	base[size] = '\0';
-	/* If the file at `base` belongs to the same log, or is known to be missing, `base` is the path of the log's
-	 * first file. Otherwise the name of `path` only looks like that of a later file. */
-	if (access(base, F_OK) ? !ptrc_reader_is_there(base)
-			       : ptrc_reader_log_id(base) != ptrc_reader_log_id(path))
+	/* If the log at `base`, whose first file may be missing, is the same log, `base` is its path. Otherwise the
+	 * name of `path` only looks like that of a later file. */
+	if (!ptrc_reader_is_there(base) || ptrc_reader_log_id(base) != ptrc_reader_log_id(path))
 		base[size] = '.';
 	return base;
 }

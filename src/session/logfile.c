@@ -66,11 +66,53 @@ static bool is_rotated(const trace_attr_t *attr)
 	       (r.pt_bytes || r.pt_time.tv_sec || r.pt_time.tv_nsec);
 }
 
+/* Whether a log without an end is at the path. A log whose last file is missing may be one. */
+static bool has_no_end(const char *path)
+{
+	struct posix_trace_status_info status;
+	bool has_none;
+	trace_id_t log;
+
+	if (posixtrace_log_open(path, &log))
+		return false;
+	has_none = !posix_trace_get_status(log, &status) &&
+		   status.posix_stream_flush_error == EOWNERDEAD;
+	posix_trace_close(log);
+	return has_none;
+}
+
+/* Returns the path of the rotated log of which a later file is at this path, or of which only later files are left at
+ * this path. Returns NULL if there is no such log: then the writer of the file at the path has locked it, see
+ * ptrc_logfile_open(). The caller frees the path. */
+static char *rotated_log_of(const char *path)
+{
+	/* The first file is next to a later file, not next to a symbolic link to it. */
+	PTRC_SCOPED char *real = realpath(path, NULL);
+	char *log = ptrc_reader_first_path(real ? real : path);
+
+	if (!real || strcmp(log, real) != 0)
+		return log;
+	free(log);
+	return NULL;
+}
+
+/* Whether a keeper writes the log. Any keeper that does not finish the log goes on, also if it has just ended the last
+ * file and has not begun the next one. */
+static bool has_keeper(const char *log)
+{
+	pid_t keeper;
+
+	/* Opening the log waits for a keeper that finishes it. */
+	has_no_end(log);
+	return ptrc_keeper_of(log, &keeper);
+}
+
 bool ptrc_logfile_open(struct ptrc_logfile *l, const char *path, const trace_attr_t *attr,
 		       bool is_forced)
 {
 	struct stat st;
 	bool is_there = !stat(path, &st);
+	PTRC_SCOPED char *log = NULL;
 
 	*l = (struct ptrc_logfile){.path = path, .fd = -1, .is_rotated = is_rotated(attr)};
 	if (l->is_rotated && is_there && !S_ISREG(st.st_mode)) {
@@ -82,8 +124,14 @@ bool ptrc_logfile_open(struct ptrc_logfile *l, const char *path, const trace_att
 		return false;
 	}
 	/* Of a rotated log only later files may exist. Once a new first file is made, they are no log any more. */
-	if (!is_there || S_ISREG(st.st_mode))
+	if (!is_there || S_ISREG(st.st_mode)) {
 		l->replaced = ptrc_reader_log_id(path);
+		log = rotated_log_of(path);
+		if (log && has_keeper(log)) {
+			ptrc_cli_message(path, "%s", is_written);
+			return false;
+		}
+	}
 	l->fd = ptrc_replace_open(path, &log_kind, is_forced, &l->is_new);
 	if (l->fd < 0)
 		return false;
@@ -249,35 +297,12 @@ bool ptrc_logfile_put_away(const char *path, const char *what)
 	return move_later_files(path, &m);
 }
 
-/* Whether a log without an end is at the path. A log whose last file is missing may be one. */
-static bool has_no_end(const char *path)
-{
-	struct posix_trace_status_info status;
-	bool has_none;
-	trace_id_t log;
-
-	if (posixtrace_log_open(path, &log))
-		return false;
-	has_none = !posix_trace_get_status(log, &status) &&
-		   status.posix_stream_flush_error == EOWNERDEAD;
-	posix_trace_close(log);
-	return has_none;
-}
-
 bool ptrc_logfile_keep_rest(const char *path)
 {
-	bool has_none;
-	pid_t keeper;
+	PTRC_SCOPED char *log = rotated_log_of(path);
 
-	if (!access(path, F_OK))
-		return true;
-	/* This waits for a keeper that finishes the log. Any other keeper goes on, also if it has just ended the last
-	 * file and has not begun the next one. */
-	has_none = has_no_end(path);
-	if (!ptrc_keeper_of(path, &keeper))
-		return !has_none || ptrc_logfile_put_away(path, without_end);
-	ptrc_cli_message(path, "%s", is_written);
-	return false;
+	return !log || has_keeper(log) || !has_no_end(log) ||
+	       ptrc_logfile_put_away(log, without_end);
 }
 
 bool ptrc_logfile_keep_unfinished(struct ptrc_logfile *l, const trace_attr_t *attr, bool is_forced)

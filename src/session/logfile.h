@@ -29,8 +29,9 @@ struct ptrc_logfile {
  * Opens the file for writing without changing its contents; the library empties it when the trace is made.
  * Unless is_forced, refuses a file that is neither a log nor empty; see ptrc_replace_open(). Locks a regular
  * file so that no other command writes a log to it, until all duplicates of the descriptor are closed.
- * Returns false, after a message, if the file cannot be opened or locked, or is of a type that does not allow
- * the log-full policy or the rotation that the attributes demand. Then there is nothing to close.
+ * Returns false, after a message, if the file cannot be opened or locked, if it belongs to a rotated log that is being
+ * written, or if it is of a type that does not allow the log-full policy or the rotation that the attributes demand.
+ * Then there is nothing to close.
  */
 bool ptrc_logfile_open(struct ptrc_logfile *, const char *path, const trace_attr_t *,
 		       bool is_forced);
@@ -40,8 +41,9 @@ bool ptrc_logfile_open(struct ptrc_logfile *, const char *path, const trace_attr
  * renamed. */
 bool ptrc_logfile_put_away(const char *path, const char *what);
 
-/* Called before the log at the path is opened. If only later files of a rotated log are left there, and it has no end,
- * puts it away. Returns false, after a message, if it cannot be renamed, or is being written. */
+/* Called before the log at the path is opened. If the path is that of a later file of a rotated log, or if only later
+ * files are left there, and this log has no end and is not being written, puts it away. Returns false, after a message,
+ * if it cannot be renamed. */
 bool ptrc_logfile_keep_rest(const char *path);
 
 /* If the opened file is a log without an end, puts it away and opens a new file. Returns false, after a message, if

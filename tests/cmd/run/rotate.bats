@@ -211,7 +211,14 @@ in_parts='for i in 1 2 3; do "$0" -n 3000; ptrace-flush "$1"; done'
 
 @test "a log whose first file is deleted is not replaced while it is written" {
 	begin_kept_log
-	does_not_run "run.log: another trace is writing to this file" -o run.log
+	last=$(printf '%s\n' run.log.0* | tail -n 1)
+	ptrace-run -o one.log -- "$traced" -n 2
+	for file in run.log "$last"; do
+		does_not_run "$file: another trace is writing to this file" -o "$file"
+		reports 1 "$file: another trace is writing to this file" ptrace-dump --to-log="$file" one.log
+	done
+	cp one.log run.log.20301230
+	ptrace-run -o run.log.20301230 -- "$traced" -n 3
 	[ ! -e run.log ]
 	touch seen
 	ends 0 "$running"
@@ -232,6 +239,32 @@ signal.pause()' "$(printf '%s\n' run.log.0* | tail -n 1)" 3>&- &
 	wait_until test -e locked
 	does_not_run "run.log: another trace is writing to this file" -o run.log
 	[ "$(ls run.log.*)" = "$files" ]
+}
+
+@test "no file of a log that is being written is replaced, put away or given to another log" {
+	begins running ptrace-run -o run.log --name="$me" --log-rotate=16K --no-loss -- \
+		sh -c "$in_parts; touch done; until [ -e seen ]; do sleep 0.02; done" "$traced" "$me"
+	wait_until test -e done -a -e run.log.000003
+	ptrace-run -o one.log -- "$traced" -n 2
+	ln -s run.log.000001 link.log
+	for file in run.log.0* link.log; do
+		told="$file: another trace is writing to this file"
+		does_not_run "$told" -o "$file"
+		reports 1 "$told" ptrace-create --pid=$$ --name="$me.a" -o "$file"
+		reports 1 "$told" ptrace-dump --to-log="$file" one.log
+		reports 1 "$told" ptrace-snapshot -o "$file" "$me"
+	done
+	# A file of another log has the name only.
+	cp one.log run.log.20301230
+	ptrace-run -o run.log.20301230 -- "$traced" -n 3
+	[ "$(events run.log.20301230 traced.event)" -eq 3 ]
+	touch seen
+	ends 0 "$running"
+	ptrace-check --no-loss run.log
+	[ "$(events run.log traced.event)" -eq 9000 ]
+	# Once it is not written any more, the file is a log like any other.
+	ptrace-run -o run.log.000001 -- "$traced" -n 4
+	[ "$(events run.log.000001 traced.event)" -eq 4 ]
 }
 
 @test "ptrace-doctor knows a log whose first file is deleted, while and after it is written" {

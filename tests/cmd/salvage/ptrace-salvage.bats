@@ -387,15 +387,19 @@ has_room() {
 
 @test "a rerun keeps all files of an unfinished log that was rotated" {
 	needs_own_directory
+	local expected name
 	for expected in 3000 3100; do
-		crash_flushed run.log --log-rotate=16K
-		[ -e run.log.000001 ]
-		[ "$expected" -eq 3100 ] || ptrace-salvage --all --discard
-		reports 0 "*/run.log.salvaged: is now the *" ptrace-run -o run.log -- "$traced" -n 7
-		counts run.log traced.event=7
-		counts run.log.salvaged traced.event=$expected
-		[ "$(find . -name 'run.log.0*')" = "" ]
-		rm run.log*
+		# It is the same log by the name of any of its files.
+		for name in run.log run.log.000001; do
+			crash_flushed run.log --log-rotate=16K
+			[ -e run.log.000001 ]
+			[ "$expected" -eq 3100 ] || ptrace-salvage --all --discard
+			reports 0 "*/run.log.salvaged: is now the *" ptrace-run -o "$name" -- "$traced" -n 7
+			counts "$name" traced.event=7
+			counts run.log.salvaged traced.event=$expected
+			[ "$(find . -name 'run.log' -o -name 'run.log.0*')" = "./$name" ]
+			rm run.log*
+		done
 	done
 }
 
