@@ -432,7 +432,8 @@ static const struct loss {
 	 .message = "[part|parts] of the log [is|are] not what the log says of [it|them], as it is "
 		    "damaged"},
 	{COUNT, MEMBER(source_unreadable_events), "source_unreadable_events", true, true,
-	 .message = "[event|events] missing, as what this log was made from was damaged"},
+	 .message =
+		 "[event|events] missing, as what this log was made from lacked them or was damaged"},
 	{COUNT, MEMBER(source_unshown_events), "source_unshown_events", true, true,
 	 .message = "[event|events] missing, as they came too fast for what made this log"},
 	{FLAG, MEMBER(is_source_uncounted), NULL, true, .is_uncounted = true, .say = say_source},

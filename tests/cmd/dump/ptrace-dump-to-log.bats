@@ -109,7 +109,7 @@ same_dump() {
 	missing=$(ptrace-stat --allow-loss --json bad.log | jq .losses.unreadable_events)
 	ptrace-dump --allow-loss --to-log=again.log copy.log
 	for log in copy.log again.log; do
-		reports 3 "$log: $missing events missing, as what this log was made from was damaged" ptrace-stat --json "$log"
+		reports 3 "$log: $missing events missing, as what this log was made from lacked them or was damaged" ptrace-stat --json "$log"
 		jq -e --argjson n "$missing" '.losses.source_unreadable_events == $n and
 			.losses.log_events == 0 and .losses.unreadable_events == 0 and
 			(.losses.unknown | not) and (.complete | not)' <<<"$stdout"

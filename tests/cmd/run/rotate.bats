@@ -76,8 +76,8 @@ in_parts='for i in 1 2 3; do "$0" -n 3000; ptrace-flush "$1"; done'
 		(.losses.unknown | not)' <<<"$stdout"
 	# A log of what is there lacks as many; and so does one without the first file.
 	ptrace-dump --to-log=one.log run.log || [ $? -eq 3 ]
-	ptrace-stat --json --allow-loss one.log | jq -e --argjson n "$missing" \
-		'.losses.source_unreadable_events == $n'
+	reports 3 "one.log: $missing events missing, as what this log was made from lacked them or was damaged" ptrace-stat --json one.log
+	jq -e --argjson n "$missing" '.losses.source_unreadable_events == $n' <<<"$stdout"
 	earlier=$(ptrace-dump --count - <run.log)
 	mv run.log away
 	run_split ptrace-stat --json run.log
