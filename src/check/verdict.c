@@ -65,6 +65,7 @@ static void decide_exists(struct ptrc_trial *t, const struct ptrc_ending *e, str
 	bool has_base = is_timed && (t->has_base || r->event_count == 1);
 	int64_t base_ns = t->has_base ? t->base.ns : e->start_ns;
 	int64_t last_ns = ptrc_when_add(base_ns, is_timed ? r->within_ns : 0);
+	bool is_in_time, is_sure;
 
 	if (t->is_found) {
 		/* An event that was lost may be the real base, from which `within` counts: the
@@ -81,10 +82,13 @@ static void decide_exists(struct ptrc_trial *t, const struct ptrc_ending *e, str
 	/* A loss after the last moment at which the event would have been in time makes no difference. */
 	f->has_loss = e->has_unplaced_loss ||
 		      (ptrc_ending_has_loss(e) && (!has_base || e->first_gap_ns <= last_ns));
-	f->is_open = has_base ? (!t->worst.count && e->ns <= last_ns && !t->is_final) ||
-					e->early_end_ns < last_ns
-			      : e->is_unclosed;
-	f->is_broken = (!f->has_loss || is_loss_ignored(t)) && !f->is_open;
+	is_sure = !f->has_loss || is_loss_ignored(t);
+	is_in_time = !t->worst.count && e->ns <= last_ns && !t->is_final;
+	/* An event that may be lost need not still come, so a closed log leaves only its loss in doubt. */
+	f->is_open =
+		has_base ? (is_in_time && (is_sure || e->is_unclosed)) || e->early_end_ns < last_ns
+			 : e->is_unclosed;
+	f->is_broken = is_sure && !f->is_open;
 	if (r->event_count == 2 && !t->has_base)
 		ptrc_buffer_format(&f->text, "there was no %s", r->events[1].pattern);
 	else if (t->worst.count)

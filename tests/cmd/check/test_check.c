@@ -321,7 +321,12 @@ TEST(the_first_event_may_be_lost, "")
 		"b@20 c@26 !@27 => fail: did not happen",
 		"b@20 c@26 a@28 !@29 => fail: did not happen within 5us | 28 came after 8us",
 		"exists: a, within: 5us",
-		"b@20 !@25 => undecided: did not happen; events were lost; the log ends before that was decided",
+		"b@20 !@25 => undecided: did not happen; events were lost",
+		/* Where the event may be lost, at_loss decides, although the log ends before the limit. */
+		", at_end: fail <- b@20 !@22 => undecided: did not happen; events were lost",
+		", of: b, at_end: fail <- b@20 !@22 => undecided: did not happen; events were lost",
+		", at_end: fail, at_loss: ignore <- b@20 !@22 => fail: did not happen; the log ends before that was decided",
+		", at_end: fail <- b@20 !@22 open => fail: did not happen; events were lost; the log has no end",
 		/* With ignore a rule goes by what is there. */
 		"exists: a, at_loss: ignore <- b@1 !@2 => fail: did not happen",
 		", at_loss: ignore <- b@1 !@2 c@90 => fail: did not happen",
