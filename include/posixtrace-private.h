@@ -300,6 +300,14 @@ int ptrc_log_open_parts(const void *bytes, size_t size, trace_id_t *);
 int ptrc_log_add_part(trace_id_t, const void *bytes, size_t size, int *is_complete);
 
 /*
+ * Selects events as posixtrace_log_select() does and, if `always` is not NULL, also the events of
+ * the types in `always`, whatever their times, and each OVERFLOW and RESUME for damage that is
+ * found without reading the other parts.
+ */
+int ptrc_log_select(trace_id_t, const struct posixtrace_span *, size_t count,
+		    const trace_event_set_t *types, const trace_event_set_t *always);
+
+/*
  * Returns to the first event of a log, and selects reading part by part. A part of a log has at
  * most about 256 KiB. The parts are read in the order in which they were written, from number
  * `first` (0: from the start) up to the part before number `end` (ULONG_MAX: all parts). So if a

@@ -11,8 +11,8 @@
 #include "lib/base/timespec.h"
 #include "lib/model/eventset.h"
 
-PTRC_PUBLIC int posixtrace_log_select(trace_id_t trid, const struct posixtrace_span *spans,
-				      size_t count, const trace_event_set_t *types)
+int ptrc_log_select(trace_id_t trid, const struct posixtrace_span *spans, size_t count,
+		    const trace_event_set_t *types, const trace_event_set_t *always)
 {
 	if ((!spans && count) || (types && !ptrc_set_is_valid(types)))
 		return EINVAL;
@@ -20,7 +20,13 @@ PTRC_PUBLIC int posixtrace_log_select(trace_id_t trid, const struct posixtrace_s
 		if (!ptrc_timespec_is_valid(&spans[i].pt_first) ||
 		    !ptrc_timespec_is_valid(&spans[i].pt_last))
 			return EINVAL;
-	return PTRC_ON_LOG(trid, ptrc_log_stream_select, spans, count, types);
+	return PTRC_ON_LOG(trid, ptrc_log_stream_select, spans, count, types, always);
+}
+
+PTRC_PUBLIC int posixtrace_log_select(trace_id_t trid, const struct posixtrace_span *spans,
+				      size_t count, const trace_event_set_t *types)
+{
+	return ptrc_log_select(trid, spans, count, types, NULL);
 }
 
 int ptrc_log_select_parts(trace_id_t trid, unsigned long first, unsigned long end)

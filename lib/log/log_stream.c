@@ -100,11 +100,13 @@ struct ptrc_log_stream {
 	uint64_t block_count;	 /* number of blocks made */
 	struct packet *reported; /* packet of the last event reported; NULL: a made-up event */
 	/* The selection of times and types. A packet without any selected event is skipped. Without
-	 * spans, all times are selected; without has_types, all types. */
+	 * spans, all times are selected; without has_types, all types. With has_always, events of
+	 * the types in `always`, and gaps, are selected at all times. */
 	struct posixtrace_span *spans;
 	size_t span_count;
-	bool has_types;
+	bool has_types, has_always;
 	uint64_t types[PTRC_SET_WORD_COUNT];
+	uint64_t always[PTRC_SET_WORD_COUNT];
 	int64_t skipped_ns; /* latest time of the events of skipped packets */
 	/* If not NULL: the indices of `entries` in the order of the packets' numbers. Then packets
 	 * are read one by one in this order, from number `from` to number `until` - 1. `place` is
@@ -392,10 +394,10 @@ static bool is_in_spans(const struct ptrc_log_stream *l, int64_t first_ns, int64
 	return l->span_count == 0;
 }
 
-/* Whether the packet may have events of a selected type, by its sums. If the sums are damaged, the
- * result is true, because opening the packet will show what is wrong. *error: ENOMEM. */
+/* Whether the packet may have events of one of these types, by its sums. If the sums are damaged,
+ * the result is true, because opening the packet will show what is wrong. *error: ENOMEM. */
 static bool may_have_types(const struct ptrc_log_stream *l, const struct ptrc_log_entry *e,
-			   int *error)
+			   const uint64_t *types, int *error)
 {
 	const struct ptrc_type_sum *sums;
 	uint8_t *payload;
@@ -409,7 +411,7 @@ static bool may_have_types(const struct ptrc_log_stream *l, const struct ptrc_lo
 	}
 	sums = (const void *)payload;
 	for (size_t i = 0; i < e->head.sums_bytes / sizeof(*sums) && !has; i++)
-		has = ptrc_bits_have(l->types, sums[i].id & PTRC_REC_ID_MASK);
+		has = ptrc_bits_have(types, sums[i].id & PTRC_REC_ID_MASK);
 	free(payload);
 	return has;
 }
@@ -431,9 +433,11 @@ static bool can_skip(const struct ptrc_log_stream *l, const struct ptrc_log_entr
 	 * of the packet is taken to begin with the gap. */
 	if (l->gap.state != GAP_NONE && l->gap.first_ns < first_ns)
 		first_ns = l->gap.first_ns;
-	if (!is_in_spans(l, first_ns, e->head.last_ns))
-		return true;
-	return l->has_types && !tells_gaps && !may_have_types(l, e, error);
+	if (is_in_spans(l, first_ns, e->head.last_ns) &&
+	    (!l->has_types || tells_gaps || may_have_types(l, e, l->types, error)))
+		return false;
+	return !l->has_always ||
+	       (l->gap.state == GAP_NONE && !may_have_types(l, e, l->always, error));
 }
 
 /* Skips a packet without any selected event. */
@@ -772,7 +776,7 @@ static void select_all(struct ptrc_log_stream *l)
 	l->spans = NULL;
 	l->from = 0;
 	l->span_count = 0;
-	l->has_types = false;
+	l->has_types = l->has_always = false;
 }
 
 int ptrc_log_stream_refresh(struct ptrc_log_stream *l, uint64_t first)
@@ -1060,7 +1064,8 @@ static size_t *sort_by_number(const struct ptrc_log_reader *r)
 }
 
 int ptrc_log_stream_select(struct ptrc_log_stream *l, const struct posixtrace_span *spans,
-			   size_t count, const trace_event_set_t *types)
+			   size_t count, const trace_event_set_t *types,
+			   const trace_event_set_t *always)
 {
 	struct posixtrace_span *copy = NULL;
 
@@ -1079,6 +1084,9 @@ int ptrc_log_stream_select(struct ptrc_log_stream *l, const struct posixtrace_sp
 	l->has_types = types;
 	if (types)
 		ptrc_set_to_bits(types, l->types);
+	l->has_always = always;
+	if (always)
+		ptrc_set_to_bits(always, l->always);
 	rewind_events(l);
 	return 0;
 }

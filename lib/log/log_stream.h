@@ -60,9 +60,10 @@ void ptrc_log_stream_free_block(struct posixtrace_block *block);
 
 /* Goes back to the start. From then on skips each packet that has no event within the time spans,
  * or no event of these types. If count is 0, all times are selected; if types is NULL, all types.
- * EINVAL: the log comes in parts. ENOMEM. */
+ * Implements ptrc_log_select(). EINVAL: the log comes in parts. ENOMEM. */
 int ptrc_log_stream_select(struct ptrc_log_stream *l, const struct posixtrace_span *spans,
-			   size_t count, const trace_event_set_t *types);
+			   size_t count, const trace_event_set_t *types,
+			   const trace_event_set_t *always);
 /* These implement ptrc_log_select_parts() and ptrc_log_get_place(). EINVAL: the log comes in parts,
  * or ptrc_log_stream_refresh() has dropped the packet with the number `first`. ENOMEM. */
 int ptrc_log_stream_select_parts(struct ptrc_log_stream *l, uint64_t first, uint64_t end);

@@ -1010,7 +1010,7 @@ TEST(through_a_pipe, "LOG-35 CLEAR-12")
 	struct posixtrace_span span = {.pt_first = from, .pt_last = {.tv_sec = INT32_MAX}};
 	struct ptrc_log_stream *l = log_open(fd);
 	struct seen s;
-	CHECK_OK(ptrc_log_stream_select(l, &span, 1, NULL));
+	CHECK_OK(ptrc_log_stream_select(l, &span, 1, NULL, NULL));
 	for (uint64_t k = 40000; k < m.next; k++) {
 		CHECK(next_seen(l, &s));
 		CHECK_EQ(seen_number(&s), k);

@@ -373,8 +373,8 @@ TEST(headers_are_not_needed, "")
 struct selection {
 	struct posixtrace_span spans[SPANS];
 	size_t count;
-	trace_event_set_t types;
-	bool has_types;
+	trace_event_set_t types, always;
+	bool has_types, has_always;
 };
 
 static struct timespec to_timespec(int64_t ns)
@@ -408,19 +408,26 @@ static void choose_selection(struct selection *s, const struct events *all)
 	for (uint32_t id = POSIX_TRACE_START; id <= POSIX_TRACE_ERROR; id++)
 		if (harness_draw(6) == 0)
 			CHECK_OK(posix_trace_eventset_add(id, &s->types));
+	s->has_always = harness_draw(2);
+	CHECK_OK(posix_trace_eventset_empty(&s->always));
+	for (uint32_t id = POSIX_TRACE_START; id <= LAST_TYPE; id++)
+		if (harness_draw(8) == 0)
+			CHECK_OK(posix_trace_eventset_add(id, &s->always));
 }
 
 static bool is_wanted(const struct selection *s, const struct event *e)
 {
 	bool is_in_time = s->count == 0;
-	int is_member = 1;
+	int is_member = 1, is_always = 0;
 
 	for (size_t i = 0; i < s->count; i++)
 		is_in_time |= e->ns >= ts_time_ns(&s->spans[i].pt_first) &&
 			      e->ns <= ts_time_ns(&s->spans[i].pt_last);
 	if (s->has_types)
 		CHECK_OK(posix_trace_eventset_ismember(e->id, &s->types, &is_member));
-	return is_in_time && is_member;
+	if (s->has_always)
+		CHECK_OK(posix_trace_eventset_ismember(e->id, &s->always, &is_always));
+	return (is_in_time && is_member) || is_always;
 }
 
 static bool is_gap_event(const struct event *e)
@@ -435,7 +442,8 @@ static uint64_t compare_selection(trace_id_t trid, const struct selection *s,
 {
 	size_t a = 0, b = 0;
 
-	CHECK_OK(posixtrace_log_select(trid, s->spans, s->count, s->has_types ? &s->types : NULL));
+	CHECK_OK(ptrc_log_select(trid, s->spans, s->count, s->has_types ? &s->types : NULL,
+				 s->has_always ? &s->always : NULL));
 	struct events some = read_rest(trid);
 	for (;;) {
 		while (a < all->count &&
@@ -1622,6 +1630,15 @@ TEST(little_of_a_large_log_is_read, "")
 	/* A type that is rare. */
 	trace_event_set_t types = ts_set(11, 0);
 	read_a_little(trid, io_count("rchar"), NULL, &types, 1);
+	/* And with a window. */
+	before = io_count("rchar");
+	CHECK_OK(ptrc_log_select(trid, &span, 1, NULL, &types));
+	struct events some = read_rest(trid);
+	CHECK_LT(io_count("rchar") - before, 2000000);
+	count = 0;
+	for (size_t i = 0; i < some.count; i++)
+		count += some.at[i].id == 11;
+	CHECK_EQ(count, 1);
 	/* The totals. */
 	before = io_count("rchar");
 	CHECK(has_totals(trid));
