@@ -107,13 +107,15 @@ static void add_log(struct ptrc_diff_side *s, const struct ptrc_reader *r,
 static void take(void *self, struct ptrc_source *source)
 {
 	struct ptrc_diff *d = self;
+	const struct ptrc_period *selected = &d->query->select.span;
 	trace_event_id_t id = source->reader.event.posix_event_id;
 	int64_t ns = ptrc_source_ns(source);
 
 	/* The last flush may come long after the program's end. */
-	if (id != POSIX_TRACE_FLUSH_START && id != POSIX_TRACE_FLUSH_STOP)
+	if (id != POSIX_TRACE_FLUSH_START && id != POSIX_TRACE_FLUSH_STOP &&
+	    ns >= selected->first && ns <= selected->last)
 		ptrc_period_widen(&d->span, ns);
-	/* An event that is not selected comes only because it may report a loss (os.lost). It is not counted. */
+	/* An event that is not selected comes only because of a loss. It is not counted. */
 	if (!source->is_for_loss && !ptrc_is_system_type(id)) {
 		struct ptrc_type *type = ptrc_reader_type(&source->reader, id);
 

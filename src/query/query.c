@@ -95,11 +95,15 @@ bool ptrc_query_is_around(struct ptrc_query *q, struct ptrc_source *s)
 
 bool ptrc_query_is_selected(struct ptrc_query *q, struct ptrc_source *s)
 {
+	bool is_of_loss = s->is_at_loss;
+
 	find_layout(q, s);
 	s->is_for_loss = !q->sink.takes_all && !ptrc_select_event(&q->select, &s->view);
-	return !s->is_for_loss ||
-	       (q->sink.takes_losses &&
-		ptrc_reader_sees_losses(&s->reader, s->reader.event.posix_event_id));
+	if (q->sink.takes_losses) {
+		s->is_at_loss = ptrc_reader_is_loss_open(&s->reader);
+		is_of_loss |= ptrc_reader_sees_losses(&s->reader, s->reader.event.posix_event_id);
+	}
+	return !s->is_for_loss || is_of_loss;
 }
 
 static int64_t resolve(const struct ptrc_when *w, const struct ptrc_period *trace)
@@ -218,19 +222,22 @@ static uint64_t count_starts(struct ptrc_reader *r)
 static bool select_wanted(struct ptrc_query *q, struct ptrc_source *s)
 {
 	const struct ptrc_period *all = &q->select.span;
-	trace_event_set_t types;
+	bool has_all_losses = q->sink.takes_losses && !q->select.around;
+	trace_event_set_t types, marks;
 	bool is_by_type = ptrc_select_get_types(&q->select, &s->reader, &types);
 	struct posixtrace_span *spans;
 	size_t count = 0;
 	int error;
 
-	for (trace_event_id_t id = 1; is_by_type && q->sink.takes_losses && id < PTRC_READER_IDS;
-	     id++)
-		if (ptrc_reader_sees_losses(&s->reader, id))
+	posix_trace_eventset_empty(&marks);
+	for (trace_event_id_t id = 1; q->sink.takes_losses && id < PTRC_READER_IDS; id++)
+		if ((ptrc_is_system_type(id) || s->reader.types[id]) &&
+		    ptrc_reader_sees_losses(&s->reader, id)) {
 			posix_trace_eventset_add(id, &types);
+			posix_trace_eventset_add(id, &marks);
+		}
 	s->start_count = 0;
-	if (q->source_count > 1 &&
-	    (q->sink.takes_all || (!q->select.window_count && all->first == INT64_MIN)))
+	if (q->source_count > 1 && (q->sink.takes_all || has_all_losses))
 		s->start_count = count_starts(&s->reader);
 	/* If an earlier search met damage, reads the whole log, so that the losses include the damage. */
 	if (s->is_damaged || q->sink.takes_all)
@@ -248,7 +255,8 @@ static bool select_wanted(struct ptrc_query *q, struct ptrc_source *s)
 	 * reader would give all events. */
 	if (q->select.around && !count)
 		spans[count++] = ptrc_when_span(INT64_MAX, INT64_MIN);
-	error = ptrc_reader_select(&s->reader, spans, count, is_by_type ? &types : NULL);
+	error = ptrc_reader_select_always(&s->reader, spans, count, is_by_type ? &types : NULL,
+					  has_all_losses ? &marks : NULL);
 	free(spans);
 	return report(&s->reader, error);
 }
@@ -343,7 +351,7 @@ static bool show(struct ptrc_query *q)
 
 	ptrc_hosts_forget(&q->hosts);
 	for (size_t i = 0; i < q->source_count; i++) {
-		q->sources[i].is_over = false;
+		q->sources[i].is_over = q->sources[i].is_at_loss = false;
 		ptrc_source_make_sieve(&q->sources[i], q);
 		if (has_next(q, &q->sources[i]))
 			heap[count++] = &q->sources[i];

@@ -51,8 +51,10 @@ struct ptrc_source {
 	bool is_over;
 	/* If several logs are read: the number of START events that will be read; 0 if that is unknown. */
 	uint64_t start_count;
-	/* The latest event is not selected. The sink gets it only because it may report lost events. */
+	/* The latest event is not selected. The sink gets it only because it may report lost events, or end a loss. */
 	bool is_for_loss;
+	/* The sink .takes_losses, and events were lost after the latest event that was read. */
+	bool is_at_loss;
 };
 
 /* What receives the events. Each function gets the sink's own state as `self`. All functions but .event may be
@@ -90,7 +92,8 @@ struct ptrc_sink {
 	bool (*end)(void *self);
 	/* The sink gets all events, selected or not, and selects by itself. */
 	bool takes_all;
-	/* The sink also gets all events that report losses, selected or not. */
+	/* The sink also gets all events that report losses, and the event after each loss, selected or not, whatever
+	 * their times. With --around it gets those near the matching events only. */
 	bool takes_losses;
 	/* The sink needs the member .trace of struct ptrc_query. */
 	bool needs_trace;
@@ -183,7 +186,7 @@ static inline void ptrc_source_skip(struct ptrc_source *s, const struct ptrc_sin
 {
 	size_t at;
 
-	if ((!s->sieve && !sink->skip) || !b->events)
+	if ((!s->sieve && !sink->skip) || !b->events || s->is_at_loss)
 		return;
 	at = sink->skip ? sink->skip(sink->self, s, b->events, b->at)
 			: ptrc_sieve_pass(s->sieve, &s->view, b->events, b->at);

@@ -550,30 +550,31 @@ int ptrc_reader_rewind(struct ptrc_reader *r)
 
 /* Selects events of the log. The spans are in uncorrected times. */
 static int select_log(struct ptrc_reader *r, const struct posixtrace_span *spans, size_t count,
-		      const trace_event_set_t *types)
+		      const trace_event_set_t *types, const trace_event_set_t *always)
 {
 	/* The gap of an event is the time since the preceding event of its thread, which may not be
 	 * selected. So if gaps are wanted (r->before is not NULL), all events are read. */
 	if (r->source || r->before)
 		return ptrc_reader_rewind(r);
 	start_over(r);
-	return posixtrace_log_select(r->trace, spans, count, types);
+	return ptrc_log_select(r->trace, spans, count, types, always);
 }
 
-int ptrc_reader_select(struct ptrc_reader *r, const struct posixtrace_span *spans, size_t count,
-		       const trace_event_set_t *types)
+int ptrc_reader_select_always(struct ptrc_reader *r, const struct posixtrace_span *spans,
+			      size_t count, const trace_event_set_t *types,
+			      const trace_event_set_t *always)
 {
 	struct posixtrace_span *moved;
 	int error;
 
 	if (!ptrc_reader_is_moving(r) || !count)
-		return select_log(r, spans, count, types);
+		return select_log(r, spans, count, types, always);
 	moved = ptrc_cli_allocate(count * sizeof(*moved));
 	for (size_t i = 0; i < count; i++)
 		moved[i] = ptrc_when_span(
 			ptrc_correction_first(r->correction, ptrc_when_ns(&spans[i].pt_first)),
 			ptrc_correction_last(r->correction, ptrc_when_ns(&spans[i].pt_last)));
-	error = select_log(r, moved, count, types);
+	error = select_log(r, moved, count, types, always);
 	free(moved);
 	return error;
 }
@@ -618,7 +619,7 @@ int ptrc_reader_select_last(struct ptrc_reader *r, uint64_t count, int64_t until
 		*from_ns = ptrc_when_ns(&span.pt_first);
 	if (!error && ptrc_reader_is_moving(r))
 		*from_ns = ptrc_correction_time(r->correction, *from_ns);
-	return select_log(r, &span, 1, types);
+	return select_log(r, &span, 1, types, NULL);
 }
 
 const char *ptrc_reader_truncation(const struct ptrc_reader *r)

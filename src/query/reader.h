@@ -239,10 +239,16 @@ void ptrc_reader_go_to_end(struct ptrc_reader *);
 /* Goes back to the first event of a log. */
 int ptrc_reader_rewind(struct ptrc_reader *);
 
-/* Goes back to the first event of a log, and selects events as posixtrace_log_select() does. For a session,
+/* Goes back to the first event of a log, and selects events as ptrc_log_select() does. For a session,
  * selects nothing: all events are read. */
-int ptrc_reader_select(struct ptrc_reader *, const struct posixtrace_span *, size_t count,
-		       const trace_event_set_t *types);
+int ptrc_reader_select_always(struct ptrc_reader *, const struct posixtrace_span *, size_t count,
+			      const trace_event_set_t *types, const trace_event_set_t *always);
+
+static inline int ptrc_reader_select(struct ptrc_reader *r, const struct posixtrace_span *spans,
+				     size_t count, const trace_event_set_t *types)
+{
+	return ptrc_reader_select_always(r, spans, count, types, NULL);
+}
 
 /* Goes back to the start of a log, and reads only its parts from number `first` to before number `end`, in the order in
  * which they were written, as ptrc_log_select_parts() does. */

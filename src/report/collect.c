@@ -636,11 +636,12 @@ static void take_loss(struct ptrc_report *r, struct ptrc_source *s)
 	size_t *open = &r->open_loss[s->order];
 	bool is_loss = ptrc_reader_is_loss(&s->reader), is_open = *open;
 
-	if (is_open) {
+	if (is_open && event_ns < span->first) {
+		drop_loss(r, s->order);
+	} else if (is_open) {
 		r->losses[*open - 1].last_ns = ns;
+		extend(r, r->losses[*open - 1].first_ns);
 		extend(r, ns);
-		if (event_ns < span->first)
-			drop_loss(r, s->order);
 	}
 	*open = 0;
 	if (event_ns > span->last)
@@ -651,11 +652,13 @@ static void take_loss(struct ptrc_report *r, struct ptrc_source *s)
 	r->gap_counts[s->order]++;
 	if (!is_loss)
 		return;
-	/* A RESUME reports the same loss as the OVERFLOW before it. */
-	if (s->reader.event.posix_event_id == POSIX_TRACE_RESUME && is_open)
+	/* A RESUME reports the same loss as the OVERFLOW before it, and ends it. */
+	if (s->reader.event.posix_event_id == POSIX_TRACE_RESUME &&
+	    (is_open || event_ns < span->first))
 		return;
 	add_loss(r, s, ns);
-	extend(r, ns);
+	if (event_ns >= span->first)
+		extend(r, ns);
 }
 
 /* ---- the sink ---- */
@@ -762,8 +765,10 @@ static void finish(void *self, bool is_read)
 	if (r->waits.open_count)
 		extend(r, r->waits.last_ns);
 	for (size_t i = 0; i < r->query->source_count; i++)
-		if (r->open_loss[i])
+		if (r->open_loss[i]) {
+			extend(r, r->losses[r->open_loss[i] - 1].first_ns);
 			r->losses[r->open_loss[i] - 1].last_ns = r->last_ns;
+		}
 }
 
 static bool tell(void *self)

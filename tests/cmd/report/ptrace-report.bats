@@ -507,6 +507,10 @@ p raw=0x0aff end.note=done' ]
 		22000:posix_trace_resume
 	timeline b.log 3000:posix_trace_overflow 15000:posix_trace_resume 23000:e
 	has '[.losses[] | [.log, .to - .from]] | sort == [[0, 1000], [1, 4000]]' --allow-loss --since=+10us a.log b.log
+	# Nor do they make the time longer that is shown; one that lasts until the selected time does.
+	timeline c.log 1000:posix_trace_error 2000:posix_trace_resume 5000:e 20000:f 23000:f
+	ptrace-report --allow-loss --text --since=+10us --event=f c.log | grep -x 'took        3\.000us'
+	ptrace-report --allow-loss --text --since=+10us --event=f b.log c.log | grep -x 'took        12\.000us'
 }
 
 @test "report: wrong usage" {

@@ -424,6 +424,55 @@ names_stopped_keeper() {
 		jq -e '.before.event_count == 4 and [.events[].event] == ["work.begin", "work.end"]'
 }
 
+@test "pairs: losses before --since and after --until cut, in whichever part of whichever log" {
+	# More events than one part of a log has.
+	fill() {
+		printf "event %d 7 7 tick hex:$(printf '%02000d' 0)\n" $(seq "$1" 10 $(($1 + 9990)))
+	}
+	loss="event %d 0 0 posix_trace_overflow\nevent %d 0 0 posix_trace_resume\n"
+	{
+		printf "event 1000 7 7 tick\n$loss" 2000 3000
+		fill 10000
+		printf 'event %d 7 7 w.%s\n' 50000 end 51000 begin 51010 end 52000 begin
+		fill 60000
+		printf "$loss" 80000 81000
+		fill 90000
+	} | made large.log
+	printf 'event %d 7 7 w.%s\n' 50000 end 51000 begin 51010 end 52000 begin | made pairs.log
+	timeline before.log 1000:tick 2000:posix_trace_overflow 3000:posix_trace_resume
+	printf 'event 80000 0 0 posix_trace_stop u32:1\nlost 3\n' | made after.log
+	counts() {
+		exits "$1" ptrace-stat --json --allow-loss "${@:3}"
+		[ "$(jq -c '.pairs[0] | [.count, .unmatched_ends, .unmatched_begins, .cut]' <<<"$stdout")" = "$2" ] ||
+			{ echo "$* $stdout"; return 1; }
+	}
+	since=--since=@1700000000.000040 until=--until=@1700000000.000055
+	for selection in '' "$since" "$until" "$since $until" "--event=w.* $since" "--where=len==0 $since"; do
+		counts 0 '[1,0,0,2]' --pair=w $selection large.log
+		counts 0 '[1,1,1,0]' --pair=w $selection pairs.log
+		counts 0 '[1,1,1,0]' --label=a=pairs.log --pair=w $selection pairs.log before.log after.log
+		counts 0 '[1,0,1,1]' --label=a=pairs.log '--pair=w by pid' $selection pairs.log before.log
+		counts 0 '[1,1,0,1]' --label=a=pairs.log '--pair=w by pid' $selection pairs.log after.log
+	done
+	ptrace-report --allow-loss --text "$since" "$until" large.log | grep -E '^w +1 +0 +0 +2 '
+	# The rates are those of the selected time.
+	ptrace-stat --allow-loss --diff --json "$since" "$until" large.log large.log | jq -e '.before.span_ns == 2000'
+}
+
+@test "pairs: a loss lasts to the next event of its log, whichever are selected" {
+	made os.log <<-END
+		layout os.lost u64 events, u32 processor, bool withheld
+		event 2000 9 9 os.lost u64:3 u32:0 u8:0
+		event 3000 9 9 tick
+		event 9000 9 9 rare
+	END
+	timeline pairs.log 1000:w.begin 4000:w.end 5000:w.begin 6000:w.end
+	for selection in '' --event='[wr]*' "--where=event != 'tick'" --since=@1700000000.0000035; do
+		exits 0 ptrace-stat --json --allow-loss --label=a=os.log '--pair=w by pid' ${selection:+"$selection"} os.log pairs.log
+		jq -e '.pairs[0] | .count == 1 and .cut == 1 and .unmatched_ends == 0' <<<"$stdout"
+	done
+}
+
 @test "as keys of pairs, NaN is the same as NaN" {
 	printf 'layout l.begin f64 v\nlayout l.end f64 v\nevent 1 1 1 l.begin f64:nan\nevent 2 1 2 l.end f64:-nan\n' |
 		made nan.log
