@@ -121,7 +121,7 @@ void ptrc_quantity_take_unit(struct ptrc_quantity *q, enum ptrc_unit unit)
 					  settle_fraction(q->number * (long double)ns));
 }
 
-static long double number_of(const struct ptrc_quantity *q)
+long double ptrc_quantity_value(const struct ptrc_quantity *q)
 {
 	return q->is_whole ? (long double)q->whole : q->number;
 }
@@ -194,7 +194,7 @@ bool ptrc_quantity_calculate(enum ptrc_operation operation, const struct ptrc_qu
 	ptrc_whole i = 0, j = 0, whole;
 	bool is_integral = take_whole(a, &i) && take_whole(b, &j);
 
-	if (!dimension || (is_division && number_of(b) == 0))
+	if (!dimension || (is_division && ptrc_quantity_value(b) == 0))
 		return false;
 	if (operation == PTRC_REMAINDER) {
 		if (!is_integral)
@@ -202,35 +202,39 @@ bool ptrc_quantity_calculate(enum ptrc_operation operation, const struct ptrc_qu
 		*result = ptrc_quantity_whole(dimension, i % j);
 	} else if (a->is_whole && b->is_whole && operation == PTRC_DIVIDE && i % j) {
 		/* The quotient of whole numbers may have a fraction (7 / 2 is 3.5): rounds it to a double. */
-		*result = (struct ptrc_quantity){.dimension = dimension,
-						 .number = (double)(number_of(a) / number_of(b))};
+		*result = (struct ptrc_quantity){
+			.dimension = dimension,
+			.number = (double)(ptrc_quantity_value(a) / ptrc_quantity_value(b))};
 	} else if (a->is_whole && b->is_whole) {
 		if (!calculate_whole(operation, i, j, &whole))
 			return false;
 		*result = ptrc_quantity_whole(dimension, whole);
 	} else {
-		*result = ptrc_quantity_number(
-			dimension, calculate_number(operation, number_of(a), number_of(b)));
+		*result = ptrc_quantity_number(dimension,
+					       calculate_number(operation, ptrc_quantity_value(a),
+								ptrc_quantity_value(b)));
 	}
 	return true;
+}
+
+enum ptrc_relation ptrc_quantity_relation(const struct ptrc_quantity *a,
+					  const struct ptrc_quantity *b)
+{
+	long double x = ptrc_quantity_value(a);
+	long double y = ptrc_quantity_value(b);
+	ptrc_whole i, j;
+
+	/* Different whole numbers beyond 64 bits may have the same value as a long double. */
+	if (x == y && take_whole(a, &i) && take_whole(b, &j))
+		return i < j ? PTRC_BELOW : i == j ? PTRC_EQUAL : PTRC_ABOVE;
+	return x < y ? PTRC_BELOW : x == y ? PTRC_EQUAL : x > y ? PTRC_ABOVE : PTRC_UNORDERED;
 }
 
 bool ptrc_quantity_compare(const struct ptrc_quantity *a, const struct ptrc_quantity *b,
 			   enum ptrc_relation *relation)
 {
-	long double i = number_of(a);
-	long double j = number_of(b);
-
 	if (!ptrc_dimension_is_comparable(a->dimension, b->dimension))
 		return false;
-	if (a->is_whole && b->is_whole)
-		*relation = a->whole < b->whole	   ? PTRC_BELOW
-			    : a->whole == b->whole ? PTRC_EQUAL
-						   : PTRC_ABOVE;
-	else
-		*relation = i < j    ? PTRC_BELOW
-			    : i == j ? PTRC_EQUAL
-			    : i > j  ? PTRC_ABOVE
-				     : PTRC_UNORDERED;
+	*relation = ptrc_quantity_relation(a, b);
 	return true;
 }

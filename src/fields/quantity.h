@@ -49,6 +49,8 @@ enum ptrc_relation {
 struct ptrc_quantity ptrc_quantity_whole(unsigned int dimension, ptrc_whole);
 struct ptrc_quantity ptrc_quantity_number(unsigned int dimension, long double);
 
+long double ptrc_quantity_value(const struct ptrc_quantity *);
+
 /* If the unit is one of time, turns the number into a duration in nanoseconds. With another unit it stays a
  * number. */
 void ptrc_quantity_take_unit(struct ptrc_quantity *, enum ptrc_unit);
@@ -67,6 +69,10 @@ const char *ptrc_dimension_words(unsigned int set, char text[PTRC_DIMENSION_WORD
 /* Stores the result of the operation. Returns false if there is no result. */
 bool ptrc_quantity_calculate(enum ptrc_operation, const struct ptrc_quantity *,
 			     const struct ptrc_quantity *, struct ptrc_quantity *result);
+
+/* How the numbers of the two quantities compare, whatever their dimensions are. */
+enum ptrc_relation ptrc_quantity_relation(const struct ptrc_quantity *,
+					  const struct ptrc_quantity *);
 
 /* Stores how the two quantities compare. Returns false if they cannot be compared. */
 bool ptrc_quantity_compare(const struct ptrc_quantity *, const struct ptrc_quantity *,

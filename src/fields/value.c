@@ -56,9 +56,10 @@ bool ptrc_value_read_number(const char *text, size_t size, long double *number)
 	if (strlen(copy) != size || !is_number(copy))
 		return false;
 	*number = strtold(copy, NULL);
-	/* Whole numbers stay exact. A fraction is rounded to a double, because fields are doubles. */
-	if (fabsl(*number) < 0x1p53L && *number != (long double)(int64_t)*number)
-		*number = (double)*number;
+	/* Whole numbers of 64 bits stay exact. Others, and those with a point or an exponent, are rounded to a double,
+	 * because fields are doubles. An E after an X is a hexadecimal digit. */
+	if (fabsl(*number) > 0x1p64L || strcspn(copy, ".eE") < strcspn(copy, "xX"))
+		*number = strtod(copy, NULL);
 	return true;
 }
 

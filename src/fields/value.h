@@ -72,7 +72,8 @@ bool ptrc_value_number(const struct ptrc_value *, long double *);
 double ptrc_value_shown_single(double);
 
 /* Reads the whole text as a number: decimal, with or without sign, point and exponent, or hexadecimal with 0x.
- * Returns false if it is something else. */
+ * Returns false if it is something else. A number with a point or an exponent, or beyond 64 bits, is rounded to a
+ * double. */
 bool ptrc_value_read_number(const char *, size_t, long double *);
 
 /* Turns a value into the form in which --where compares it: bytes become the text of their hexadecimal digits; a

@@ -100,12 +100,15 @@ static const struct ptrc_value *evaluate(struct ptrc_where *w, const struct ptrc
 	return room;
 }
 
-static bool number_of(const struct ptrc_operand *o, const struct ptrc_value *v, long double *number)
+static bool number_of(const struct ptrc_operand *o, const struct ptrc_value *v,
+		      struct ptrc_quantity *q)
 {
-	if (o->is_field)
-		return ptrc_value_number(v, number);
-	*number = o->number.is_whole ? (long double)o->number.whole : o->number.number;
-	return o->has_number;
+	if (!o->is_field) {
+		*q = o->number;
+		return o->has_number;
+	}
+	*q = (struct ptrc_quantity){0};
+	return ptrc_value_number(v, &q->number);
 }
 
 static bool whole_of(const struct ptrc_operand *o, const struct ptrc_value *v, ptrc_whole *number)
@@ -200,11 +203,6 @@ static bool quantify(const struct ptrc_operand *o, struct ptrc_view *view, struc
 	return is_number;
 }
 
-static bool is_floating(const struct ptrc_value *v)
-{
-	return v->kind == PTRC_VALUE_FLOAT || v->kind == PTRC_VALUE_DOUBLE;
-}
-
 static bool compare(struct ptrc_where *w, const struct ptrc_node *n, struct ptrc_view *view)
 {
 	struct ptrc_value room[2];
@@ -212,8 +210,8 @@ static bool compare(struct ptrc_where *w, const struct ptrc_node *n, struct ptrc
 	const struct ptrc_value *v = evaluate(w, n, 1, view, &room[1]);
 	ptrc_whole i;
 	ptrc_whole j;
-	long double a;
-	long double b;
+	struct ptrc_quantity a;
+	struct ptrc_quantity b;
 
 	if (u->kind == PTRC_VALUE_ENUM)
 		settle_enum(&room[0], v);
@@ -222,29 +220,21 @@ static bool compare(struct ptrc_where *w, const struct ptrc_node *n, struct ptrc
 	if (whole_of(&n->operands[0], u, &i) && whole_of(&n->operands[1], v, &j))
 		return n->relations & (i < j ? PTRC_BELOW : i == j ? PTRC_EQUAL : PTRC_ABOVE);
 	if (u->kind == PTRC_VALUE_TEXT && v->kind == PTRC_VALUE_TEXT) {
-		a = (long double)compare_texts(u, v);
-		b = 0;
+		a = ptrc_quantity_whole(PTRC_DIMENSION_NUMBER, compare_texts(u, v));
+		b = ptrc_quantity_whole(PTRC_DIMENSION_NUMBER, 0);
 	} else if (!number_of(&n->operands[0], u, &a) || !number_of(&n->operands[1], v, &b)) {
 		return false;
 	}
-	/* A literal that is compared with a floating-point field is rounded to a double, so that it equals the value
-	 * that is printed like it. */
-	if (is_floating(u) && !n->operands[1].is_field)
-		b = (double)b;
-	if (is_floating(v) && !n->operands[0].is_field)
-		a = (double)a;
 	/* A value of type f32 counts as the number that is printed for it, 0.1 for instance, which rounds to the f32.
 	 * That changes the result only if the other operand rounds to the same f32. */
-	if ((u->kind == PTRC_VALUE_FLOAT || v->kind == PTRC_VALUE_FLOAT) && (float)a == (float)b) {
+	if ((u->kind == PTRC_VALUE_FLOAT || v->kind == PTRC_VALUE_FLOAT) &&
+	    (float)ptrc_quantity_value(&a) == (float)ptrc_quantity_value(&b)) {
 		if (u->kind == PTRC_VALUE_FLOAT)
-			a = ptrc_value_shown_single(u->f);
+			a.number = ptrc_value_shown_single(u->f);
 		if (v->kind == PTRC_VALUE_FLOAT)
-			b = ptrc_value_shown_single(v->f);
+			b.number = ptrc_value_shown_single(v->f);
 	}
-	return n->relations & (a < b	? PTRC_BELOW
-			       : a == b ? PTRC_EQUAL
-			       : a > b	? PTRC_ABOVE
-					: PTRC_UNORDERED);
+	return n->relations & ptrc_quantity_relation(&a, &b);
 }
 
 static bool compare_calculated(struct ptrc_where *w, const struct ptrc_node *n,
@@ -266,17 +256,15 @@ static bool is_true(struct ptrc_where *w, const struct ptrc_node *n, struct ptrc
 	struct ptrc_value room;
 	const struct ptrc_value *v;
 	struct ptrc_quantity q;
-	long double number;
 
 	if (n->operands[0].calculation)
-		return quantify(&n->operands[0], view, &q) &&
-		       (q.is_whole ? q.whole != 0 : q.number != 0);
+		return quantify(&n->operands[0], view, &q) && ptrc_quantity_value(&q) != 0;
 	v = evaluate(w, n, 0, view, &room);
 	if (v->kind == PTRC_VALUE_TEXT)
 		return v->size;
 	if (v->kind == PTRC_VALUE_ARRAY || v->kind == PTRC_VALUE_JSON)
 		return true;
-	return number_of(&n->operands[0], v, &number) && number != 0;
+	return number_of(&n->operands[0], v, &q) && ptrc_quantity_value(&q) != 0;
 }
 
 /* ---- answers ---- */

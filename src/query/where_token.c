@@ -56,6 +56,21 @@ static void read_word(struct ptrc_parser *p)
 	}
 }
 
+/* Reads digits. Returns false if the text has something else, or if the number does not fit in a signed integer of 128
+ * bits. */
+static bool read_whole(const char *text, size_t size, ptrc_whole *whole)
+{
+	static const ptrc_whole max = ((((ptrc_whole)1 << 126) - 1) << 1) + 1;
+
+	*whole = 0;
+	for (size_t i = 0; i < size; i++) {
+		if (!is_digit(text[i]) || *whole > (max - (text[i] - '0')) / 10)
+			return false;
+		*whole = 10 * *whole + (text[i] - '0');
+	}
+	return true;
+}
+
 /* Reads a duration that is a number with one unit. The result is exact if it is whole nanoseconds, written
  * without an exponent. Also accepts durations above 292 years, because fields may have them. */
 static bool read_long_duration(const char *text, struct ptrc_quantity *q)
@@ -66,20 +81,22 @@ static bool read_long_duration(const char *text, struct ptrc_quantity *q)
 	enum ptrc_unit unit = PTRC_UNIT_NS;
 	uint64_t one;
 	long double number;
+	ptrc_whole whole;
 
 	while (unit <= PTRC_UNIT_S && strcmp(text + size, ptrc_unit_word(unit)))
 		unit++;
-	if (unit > PTRC_UNIT_S || !ptrc_value_read_number(text, size, &number) ||
-	    !ptrc_parser_is_in_range(number * (long double)ptrc_unit_ns(unit)))
+	if (unit > PTRC_UNIT_S || !ptrc_value_read_number(text, size, &number))
 		return false;
 	one = ptrc_unit_ns(unit);
 	*q = ptrc_quantity_number(PTRC_DIMENSION_NUMBER, number);
-	if (strspn(text, "0123456789.") == size && number < 0x1p64L && digits <= 9) {
+	if (number * (long double)one < 0x1p127L && digits <= 9 &&
+	    strspn(text, "0123456789.") == size &&
+	    read_whole(text, point ? (size_t)(point - text) : size, &whole)) {
 		/* Calculates the nanoseconds of the digits before the point, then adds those of the digits after
 		 * it. */
-		ptrc_whole whole = (ptrc_whole)strtoull(text, NULL, 10) * one;
 		size_t i = 1;
 
+		whole *= one;
 		for (; i <= digits && one % 10 == 0; i++) {
 			one /= 10;
 			whole += (ptrc_whole)(point[i] - '0') * one;
@@ -106,24 +123,11 @@ static bool read_duration(const char *text, struct ptrc_quantity *q)
 	return true;
 }
 
-/* If the text is a whole number that fits in a signed integer of 128 bits, replaces *q by exactly that number. */
-static void read_whole(const char *text, struct ptrc_quantity *q)
-{
-	static const ptrc_whole max = ((((ptrc_whole)1 << 126) - 1) << 1) + 1;
-	ptrc_whole whole = 0;
-
-	for (const char *at = text; *at || at == text; at++) {
-		if (!is_digit(*at) || whole > (max - (*at - '0')) / 10)
-			return;
-		whole = 10 * whole + (*at - '0');
-	}
-	*q = ptrc_quantity_whole(PTRC_DIMENSION_NUMBER, whole);
-}
-
 static void read_number(struct ptrc_parser *p)
 {
 	char word[PTRC_WORD_MAX_BYTES + 1];
 	long double number;
+	ptrc_whole whole;
 	int64_t ns;
 	size_t n = 1;
 
@@ -138,11 +142,8 @@ static void read_number(struct ptrc_parser *p)
 	if (ptrc_value_read_number(p->at, n, &number)) {
 		p->token = PTRC_TOKEN_NUMBER;
 		p->number = ptrc_quantity_number(PTRC_DIMENSION_NUMBER, number);
-		read_whole(word, &p->number);
-		if (!ptrc_parser_is_in_range(number))
-			ptrc_parser_refuse(p, p->at,
-					   "'%.*s' is beyond the largest number, 1.79e308",
-					   n < 40 ? (int)n : 40, p->at);
+		if (read_whole(p->at, n, &whole))
+			p->number = ptrc_quantity_whole(PTRC_DIMENSION_NUMBER, whole);
 	} else if (read_duration(word, &p->number)) {
 		p->token = PTRC_TOKEN_NUMBER;
 	} else if (ptrc_when_duration(word, &ns)) {
@@ -152,6 +153,12 @@ static void read_number(struct ptrc_parser *p)
 				   "'%.*s' is not a number, and not a duration such as 5ms",
 				   n < 40 ? (int)n : 40, p->at);
 	}
+	if (p->token == PTRC_TOKEN_NUMBER &&
+	    !ptrc_parser_is_in_range(ptrc_quantity_value(&p->number)))
+		ptrc_parser_refuse(
+			p, p->at, "'%.*s' is beyond the largest %s", n < 40 ? (int)n : 40, p->at,
+			p->number.dimension == PTRC_DIMENSION_DURATION ? "duration, 1.79e308ns"
+								       : "number, 1.79e308");
 	p->at += n;
 }
 

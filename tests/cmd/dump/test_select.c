@@ -766,8 +766,10 @@ TEST(wrong_expressions_are_refused_with_the_column, "")
 		{"pid < 1e309", "column 7: '1e309' is beyond the largest number"},
 		{"pid > -1e5000", "column 8: '1e5000' is beyond the largest number"},
 		{"pid < '1e309'", "column 7: '1e309' is not a number"},
-		{"gap < 1e300s",
-		 "column 7: '1e300s' is not a number, and not a duration such as 5ms"},
+		{"gap < 1e300s", "column 7: '1e300s' is beyond the largest duration, 1.79e308ns"},
+		{"gap < 1e5000ns", "column 7: '1e5000ns' is beyond the largest duration"},
+		{"gap < 1e300x",
+		 "column 7: '1e300x' is not a number, and not a duration such as 5ms"},
 		{"pid == ==", "column 8: a field, number or string is missing"},
 		{"5", "column 2: a comparison is missing"},
 		{"'x' && pid", "column 5: a comparison is missing"},
@@ -811,6 +813,7 @@ TEST(times_and_durations_are_calculated_with, "")
 		"18446744073709551615s > 18446744073709551614s && 1e+20ns == 100000000000s",
 		"18446744073.709551615s - 18446744073.709551614s == 1ns && 1e-05s == 10us",
 		"-9223372036.854775808s + 9223372036.854775809s == 1ns && 20000000000s > 292s",
+		"123456789012345678901.5us - 123456789012345678900us == 1500ns",
 		"gap == 5ms && gap > 4.9ms && 1s / gap == 200 && time - gap < time && gap");
 	CHECK_NOT_HOLD("time - '2026-01-02T03:04:05Z' > 124ms", "time + 1s < time",
 		       "time - 1ns >= time",
@@ -984,6 +987,38 @@ TEST(fractions_are_what_they_are_shown_as, "")
 	use_layouts(layout, "u32 f us");
 	CHECK_HOLD("data.f == 0.1 && !(data.f > 0.1) && data.f > 0.0999999999",
 		   "!(data.f == 0.10000000149) && 0.1000000001 > data.f");
+}
+
+TEST(whole_numbers_are_compared_exactly_with_floating_point_fields, "")
+{
+	static const char json[] =
+		"{\"n\":9007199254740992.0,\"p\":1e17,\"t\":\"9007199254740993\"}";
+	struct {
+		double even, shown, huge, ns;
+		uint64_t odd;
+		char json[sizeof(json) - 1];
+	} data = {0x1p53, 0x1p63, 0x1p70, 0x1p63, 9007199254740993, ""};
+
+	make_event();
+	memcpy(data.json, json, sizeof(data.json));
+	set_data(&data, offsetof(__typeof__(data), json) + sizeof(data.json));
+	use_layouts("f64 even, f64 shown, f64 huge, f64 ns ns, u64 odd, json j", NULL);
+	CHECK_HOLD("data.even == 9007199254740992 && data.even < 9007199254740993",
+		   "9007199254740993 > data.even && 9007199254740991 < data.even",
+		   "data.even < data.odd && data.even + 0 < 9007199254740993",
+		   "data.j.n < 9007199254740993 && data.j.n == data.even && data.j.t == data.odd",
+		   "data.j.p < 100000000000000001 && data.j.p == 100000000000000000",
+		   "data.huge < 1180591620717411303425 && data.huge == 1180591620717411303424",
+		   "data.huge + 0 < 1180591620717411303425",
+		   /* Numbers with an exponent or a point are doubles, as those in fields. */
+		   "data.shown == 9.2233720368547758e+18 && data.shown == 9223372036854775808",
+		   "data.shown + 0 == 9.2233720368547758e+18 && data.odd == 9007199254740993",
+		   "data.ns == 9.2233720368547758e+18ns && data.odd > 9007199254740992.5");
+	CHECK_NOT_HOLD("data.even == 9007199254740993", "9007199254740993 == data.even",
+		       "data.even >= 9007199254740993", "data.j.n == 9007199254740993",
+		       "data.j.p == 100000000000000001", "data.huge == 1180591620717411303425",
+		       "data.huge + 0 == 1180591620717411303425",
+		       "data.shown == 9223372036854775807");
 }
 
 TEST(what_does_not_go_together_is_refused_with_the_column, "")
