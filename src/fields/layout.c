@@ -144,8 +144,7 @@ int ptrc_layouts_name(const struct ptrc_layouts *l, const char *name, size_t siz
 	return -1;
 }
 
-/* The set of dimensions that values of the field may have. Bytes are shown as hexadecimal digits,
- * and these may look like a number. */
+/* The set of dimensions that values of the field or, if it is an array, its elements may have. */
 static unsigned int dimensions_of(const struct ptrc_layout_field *f)
 {
 	const unsigned int number = ptrc_unit_ns((enum ptrc_unit)f->unit) ? PTRC_DIMENSION_DURATION
@@ -156,7 +155,7 @@ static unsigned int dimensions_of(const struct ptrc_layout_field *f)
 	case PTRC_LAYOUT_STRING:
 		return PTRC_DIMENSION_TEXT;
 	case PTRC_LAYOUT_BYTES:
-		return PTRC_DIMENSION_TEXT | PTRC_DIMENSION_NUMBER;
+		return PTRC_DIMENSION_BYTES;
 	case PTRC_LAYOUT_BOOL:
 		return PTRC_DIMENSION_BOOL;
 	case PTRC_LAYOUT_JSON:
@@ -198,7 +197,8 @@ struct ptrc_layout_uses ptrc_layouts_uses(const struct ptrc_layouts *l, int name
 
 			if (layout->names[k] != name)
 				continue;
-			uses.dimensions |= dimensions_of(f);
+			uses.dimensions |= f->count ? PTRC_DIMENSION_ARRAY : dimensions_of(f);
+			uses.element_dimensions |= dimensions_of(f);
 			uses.is_json |= f->kind == PTRC_LAYOUT_JSON;
 			if (f->count > uses.element_count)
 				uses.element_count = f->count;

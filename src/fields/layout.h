@@ -72,10 +72,12 @@ const struct ptrc_layout *ptrc_layouts_find(const struct ptrc_layouts *, const c
 int ptrc_layouts_name(const struct ptrc_layouts *, const char *name, size_t size);
 
 /* Properties of all fields of one name, in all layouts. `dimensions` is the set of the dimensions
- * (PTRC_DIMENSION_*) of their values or, for arrays, of the elements. `element_count` is the number of elements of
- * the longest array, or 0 if no field is an array. `is_json` is set if one of the fields is JSON. */
+ * (PTRC_DIMENSION_*) of their values, `element_dimensions` the same with those of the elements of arrays.
+ * `element_count` is the number of elements of the longest array, or 0 if no field is an array. `is_json` is set if
+ * one of the fields is JSON. */
 struct ptrc_layout_uses {
 	unsigned int dimensions;
+	unsigned int element_dimensions;
 	uint32_t element_count;
 	bool is_json;
 };

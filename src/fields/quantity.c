@@ -16,6 +16,8 @@ enum {
 	MOMENT = PTRC_DIMENSION_MOMENT,
 	TEXT = PTRC_DIMENSION_TEXT,
 	BOOL = PTRC_DIMENSION_BOOL,
+	BYTES = PTRC_DIMENSION_BYTES,
+	ARRAY = PTRC_DIMENSION_ARRAY,
 };
 
 /* The possible operations, with the dimensions of the operands a and b and of the result. */
@@ -42,22 +44,13 @@ unsigned int ptrc_dimension_of(enum ptrc_operation operation, unsigned int a, un
 	return result;
 }
 
-/* Returns all dimensions that can be compared with a dimension of `set`. A text can be compared with a number,
- * because the text may be a number, such as "12"; `true` is the number 1. */
-static unsigned int comparable_with(unsigned int set)
-{
-	unsigned int with = set;
-
-	if (set & (NUMBER | BOOL))
-		with |= NUMBER | BOOL | TEXT;
-	if (set & TEXT)
-		with |= NUMBER | BOOL;
-	return with;
-}
-
+/* A text can be compared with a number, because the text may be a number, such as "12", and so can bytes; `true` is the
+ * number 1. */
 bool ptrc_dimension_is_comparable(unsigned int a, unsigned int b)
 {
-	return comparable_with(a) & b;
+	const unsigned int mixed = NUMBER | BOOL | TEXT | BYTES;
+
+	return ((a & mixed) && (b & mixed)) || (a & b & (DURATION | MOMENT));
 }
 
 const char *ptrc_dimension_words(unsigned int set, char text[PTRC_DIMENSION_WORDS])
@@ -67,7 +60,8 @@ const char *ptrc_dimension_words(unsigned int set, char text[PTRC_DIMENSION_WORD
 		const char *words;
 	} all[] = {
 		{MOMENT, "a time"},	 {DURATION, "a duration"}, {NUMBER, "a number"},
-		{BOOL, "true or false"}, {TEXT, "text"},
+		{BOOL, "true or false"}, {TEXT, "text"},	   {BYTES, "bytes"},
+		{ARRAY, "an array"},
 	};
 	char *end = text;
 

@@ -63,7 +63,7 @@ unsigned int ptrc_dimension_of(enum ptrc_operation, unsigned int a, unsigned int
 bool ptrc_dimension_is_comparable(unsigned int a, unsigned int b);
 
 /* The words for a set of dimensions, such as "a time" or "a duration or a number". */
-enum { PTRC_DIMENSION_WORDS = 80 };
+enum { PTRC_DIMENSION_WORDS = 100 };
 const char *ptrc_dimension_words(unsigned int set, char text[PTRC_DIMENSION_WORDS]);
 
 /* Stores the result of the operation. Returns false if there is no result. */

@@ -40,6 +40,10 @@ enum ptrc_dimension {
 	PTRC_DIMENSION_MOMENT = 4,
 	PTRC_DIMENSION_TEXT = 8,
 	PTRC_DIMENSION_BOOL = 16,
+	/* Bytes, which are compared as the text of their hexadecimal digits. */
+	PTRC_DIMENSION_BYTES = 32,
+	/* A whole array, of which only the elements are compared and calculated with. */
+	PTRC_DIMENSION_ARRAY = 64,
 };
 
 struct ptrc_value {

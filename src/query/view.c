@@ -23,6 +23,8 @@ enum {
 	MOMENT = PTRC_DIMENSION_MOMENT,
 	TEXT = PTRC_DIMENSION_TEXT,
 	BOOL = PTRC_DIMENSION_BOOL,
+	BYTES = PTRC_DIMENSION_BYTES,
+	ARRAY = PTRC_DIMENSION_ARRAY,
 };
 
 static const struct field {
@@ -87,7 +89,7 @@ bool ptrc_field_is_of_source(enum ptrc_field_id id)
 
 bool ptrc_field_is_number(const struct ptrc_field *f)
 {
-	return !(ptrc_field_dimensions(f) & (TEXT | BOOL));
+	return !(ptrc_field_dimensions(f) & (TEXT | BOOL | BYTES | ARRAY));
 }
 
 unsigned int ptrc_field_dimensions(const struct ptrc_field *f)
@@ -184,13 +186,12 @@ static bool find_member(const char *name, const struct ptrc_layouts *l, struct p
 		return false;
 	strcpy(f->text, name);
 	f->path = (unsigned char)size;
-	f->dimensions = uses.dimensions;
+	f->dimensions = is_element ? uses.element_dimensions : uses.dimensions;
 	/* A layout that is added later may have a field of this name, and of any type. */
 	if (l->is_open)
 		f->dimensions |= DURATION;
-	/* A value in JSON may have any type. A whole array may be compared with any type, but the comparison never
-	 * holds. */
-	if (l->is_open || l->has_json || number < 0 || (uses.element_count && !is_element))
+	/* A value in JSON may have any type. */
+	if (l->is_open || l->has_json || number < 0)
 		f->dimensions |= NUMBER | TEXT | BOOL;
 	if (is_element)
 		f->index = (int64_t)index;

@@ -260,9 +260,9 @@ static bool is_true(struct ptrc_where *w, const struct ptrc_node *n, struct ptrc
 	if (n->operands[0].calculation)
 		return quantify(&n->operands[0], view, &q) && ptrc_quantity_value(&q) != 0;
 	v = evaluate(w, n, 0, view, &room);
-	if (v->kind == PTRC_VALUE_TEXT)
+	if (v->kind == PTRC_VALUE_TEXT || v->kind == PTRC_VALUE_ARRAY)
 		return v->size;
-	if (v->kind == PTRC_VALUE_ARRAY || v->kind == PTRC_VALUE_JSON)
+	if (v->kind == PTRC_VALUE_JSON)
 		return true;
 	return number_of(&n->operands[0], v, &q) && ptrc_quantity_value(&q) != 0;
 }

@@ -44,6 +44,8 @@ static struct ptrc_node *make_node(enum ptrc_node_kind kind)
 	return n;
 }
 
+static const char element_hint[] = "; an element of an array is data.NAME[N]";
+
 enum { DESCRIPTION_BYTES = PTRC_DIMENSION_WORDS + 100 };
 
 /* Describes an operand for a message: stores "'pid' is a number" or "this is a number or text". */
@@ -195,7 +197,9 @@ static void refuse_operation(struct ptrc_parser *p, enum ptrc_operation operatio
 	unsigned int both = left | right;
 	const char *hint = "";
 
-	if (both & PTRC_DIMENSION_TEXT)
+	if (both & PTRC_DIMENSION_ARRAY)
+		hint = element_hint;
+	else if (both & PTRC_DIMENSION_TEXT)
 		hint = "; of text in quotes only a time can be calculated with, by + and -";
 	else if (both == (PTRC_DIMENSION_NUMBER | PTRC_DIMENSION_DURATION) ||
 		 both == (PTRC_DIMENSION_NUMBER | PTRC_DIMENSION_MOMENT))
@@ -358,6 +362,10 @@ static const char *hint_for(const struct ptrc_operand *a, const struct ptrc_oper
 {
 	unsigned int both = a->dimensions | b->dimensions;
 
+	if (both & PTRC_DIMENSION_ARRAY)
+		return element_hint;
+	if (both & PTRC_DIMENSION_BYTES)
+		return "";
 	if (lacks_unit(a, b) || lacks_unit(b, a))
 		return "; it is a duration if its layout gives it a unit, or if it is multiplied "
 		       "with 1us";
@@ -467,7 +475,7 @@ static void read_pattern(struct ptrc_parser *p, struct ptrc_node *n)
 		read_operand(p, pattern, true);
 	if (p->token == PTRC_TOKEN_BAD)
 		return;
-	if (!(left->dimensions & PTRC_DIMENSION_TEXT)) {
+	if (!(left->dimensions & (PTRC_DIMENSION_TEXT | PTRC_DIMENSION_BYTES))) {
 		ptrc_parser_refuse(p, p->begin + left->at, "'%s' needs text, but %s", sign,
 				   describe(left, reason));
 		return;

@@ -506,6 +506,8 @@ has_unseen() {
 	ptrace-run -o run.log -- "$traced"
 	refuses 2 "--where: column 8: a time cannot be compared with a number; *. Try 'ptrace-dump --help'." \
 		ptrace-dump --where='time > 2026' run.log
+	refuses 2 "--where: column 14: an array cannot be compared with a number; *" \
+		ptrace-dump --decode='traced.event=u8[3] list' --where='data.list == 5' run.log
 	[ "$(ptrace-dump --count --where='time == ns && time == time' run.log)" -eq "$(events run.log)" ]
 	[ "$(ptrace-dump --count --where='time > "2026-01-02 03:04"' run.log)" -eq "$(events run.log)" ]
 }
