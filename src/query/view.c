@@ -2,6 +2,7 @@
 #include "config.h"
 #include "src/query/view.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -176,8 +177,8 @@ static bool find_member(const char *name, const struct ptrc_layouts *l, struct p
 	struct ptrc_layout_uses uses = ptrc_layouts_uses(l, number);
 	unsigned long long index = 0;
 	char end = 0;
-	bool is_element =
-		sscanf(path, "[%18llu%c", &index, &end) == 2 && end == ']' && !strchr(path, ']')[1];
+	bool is_element = sscanf(path, "[%18llu%c", &index, &end) == 2 &&
+			  isdigit((unsigned char)path[1]) && end == ']' && !strchr(path, ']')[1];
 
 	*f = (struct ptrc_field){PTRC_FIELD_MEMBER, .name = number, .index = -1};
 	if (number < 0 && size && l->is_open)
@@ -201,6 +202,11 @@ static bool find_member(const char *name, const struct ptrc_layouts *l, struct p
 		return true;
 	if (uses.is_json && ptrc_json_text_is_path(path))
 		return true;
+	if (*path == '[' && !is_element && !l->has_json &&
+	    (uses.element_count || f->name == FOUND_LATER))
+		return ptrc_cli_because(
+			why, "'data.%.80s': an element is data.%.*s[N], where N counts from 0",
+			name, (int)size, name);
 	/* Data may be a JSON text, so the name may be a key of its object, even if a layout has a field of this
 	 * name. */
 	if (l->has_json || (l->takes_unknown && number < 0)) {

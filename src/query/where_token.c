@@ -39,8 +39,10 @@ static void read_word(struct ptrc_parser *p)
 {
 	size_t n = 0;
 
+	/* A sign that is written before an index is part of the name, so that a message shows it. */
 	while (is_letter(p->at[n]) || is_digit(p->at[n]) || p->at[n] == '.' || p->at[n] == '[' ||
-	       p->at[n] == ']')
+	       p->at[n] == ']' ||
+	       (n && p->at[n - 1] == '[' && (p->at[n] == '-' || p->at[n] == '+')))
 		n++;
 	if (n > PTRC_WORD_MAX_BYTES) {
 		ptrc_parser_refuse(p, p->at, "the name is too long");

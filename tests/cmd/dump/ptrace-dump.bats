@@ -506,6 +506,11 @@ has_unseen() {
 	ptrace-run -o run.log -- "$traced"
 	refuses 2 "--where: column 8: a time cannot be compared with a number; *. Try 'ptrace-dump --help'." \
 		ptrace-dump --where='time > 2026' run.log
+	# Refused before the layouts are known.
+	for index in -1 +1 x; do
+		refuses 2 "--where: column 1: 'data.list?$index]': an element is data.list?N], where N counts from 0. *" \
+			ptrace-dump --where="data.list[$index] == 5" run.log
+	done
 	refuses 2 "--where: column 14: an array cannot be compared with a number; *" \
 		ptrace-dump --decode='traced.event=u8[3] list' --where='data.list == 5' run.log
 	[ "$(ptrace-dump --count --where='time == ns && time == time' run.log)" -eq "$(events run.log)" ]

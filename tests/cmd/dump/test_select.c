@@ -1112,6 +1112,8 @@ TEST(what_does_not_go_together_is_refused_with_the_column, "")
 		 "column 13: an array cannot be compared with a duration; an el"},
 		{"data.list + 1 > 0",
 		 "column 11: a number cannot be added to an array; an element of an array is"},
+		{"data.list[-1] == 1",
+		 "column 1: 'data.list[-1]': an element is data.list[N], where"},
 		{"data.list =~ '1'", "column 1: '=~' needs text, but 'data.list' is an array"},
 		{"data.list ~ '1'", "column 1: '~' needs text, but 'data.list' is an array"},
 	};
