@@ -141,6 +141,7 @@ static void settle_number(struct ptrc_value *v, struct ptrc_buffer *b)
 	}
 	if (!*end && !errno)
 		return;
+	v->is_rounded = !*end;
 	v->kind = PTRC_VALUE_DOUBLE;
 	v->f = strtod(text, NULL);
 }

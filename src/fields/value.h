@@ -52,6 +52,8 @@ struct ptrc_value {
 	unsigned char unit;
 	/* For an enum: its type is signed, so the number is in .i, not in .u. */
 	bool is_signed;
+	/* A whole number of JSON beyond 64 bits, which was rounded to the double in .f. */
+	bool is_rounded;
 	union {
 		int64_t i;
 		uint64_t u;

@@ -225,6 +225,12 @@ static bool compare(struct ptrc_where *w, const struct ptrc_node *n, struct ptrc
 	} else if (!number_of(&n->operands[0], u, &a) || !number_of(&n->operands[1], v, &b)) {
 		return false;
 	}
+	/* What is compared with a number that was rounded is rounded, too, so that the number equals its own digits. */
+	if (u->is_rounded || v->is_rounded) {
+		a.number = (double)ptrc_quantity_value(&a);
+		b.number = (double)ptrc_quantity_value(&b);
+		a.is_whole = b.is_whole = false;
+	}
 	/* A value of type f32 counts as the number that is printed for it, 0.1 for instance, which rounds to the f32.
 	 * That changes the result only if the other operand rounds to the same f32. */
 	if ((u->kind == PTRC_VALUE_FLOAT || v->kind == PTRC_VALUE_FLOAT) &&

@@ -992,7 +992,7 @@ TEST(fractions_are_what_they_are_shown_as, "")
 TEST(whole_numbers_are_compared_exactly_with_floating_point_fields, "")
 {
 	static const char json[] =
-		"{\"n\":9007199254740992.0,\"p\":1e17,\"t\":\"9007199254740993\"}";
+		"{\"n\":9007199254740992.0,\"p\":1e17,\"t\":\"9007199254740993\",\"w\":123456789012345678901}";
 	struct {
 		double even, shown, huge, ns;
 		uint64_t odd;
@@ -1010,6 +1010,8 @@ TEST(whole_numbers_are_compared_exactly_with_floating_point_fields, "")
 		   "data.j.p < 100000000000000001 && data.j.p == 100000000000000000",
 		   "data.huge < 1180591620717411303425 && data.huge == 1180591620717411303424",
 		   "data.huge + 0 < 1180591620717411303425",
+		   /* A whole number of JSON beyond 64 bits is a double, but equals its digits. */
+		   "data.j.w == 123456789012345678901 && data.j.w < 123456789012345999999",
 		   /* Numbers with an exponent or a point are doubles, as those in fields. */
 		   "data.shown == 9.2233720368547758e+18 && data.shown == 9223372036854775808",
 		   "data.shown + 0 == 9.2233720368547758e+18 && data.odd == 9007199254740993",
