@@ -225,7 +225,7 @@ static bool compare(struct ptrc_where *w, const struct ptrc_node *n, struct ptrc
 	} else if (!number_of(&n->operands[0], u, &a) || !number_of(&n->operands[1], v, &b)) {
 		return false;
 	}
-	/* What is compared with a number that was rounded is rounded, too, so that the number equals its own digits. */
+	/* Rounds the other number, too, so that a number that was rounded equals its own digits. */
 	if (u->is_rounded || v->is_rounded) {
 		a.number = (double)ptrc_quantity_value(&a);
 		b.number = (double)ptrc_quantity_value(&b);
