@@ -509,7 +509,8 @@ ptrc_tests_of_sanitized_all = $(filter-out $(ptrc_unsanitized_tests) $(ptrc_rele
 ptrc_tests_of_sanitized = $(filter-out $(ptrc_optimised_tests),$(ptrc_tests_of_sanitized_all))
 ptrc_tests_of_handful = $(ptrc_handful)
 # By the shared library, what uses only what leaves it.
-ptrc_tests_of_shared = $(filter-out $(call ptrc_including,include/\|lib/\|src/\|tests/support/keeper\|tests/support/log_maker),$(ptrc_handful))
+ptrc_private_support = event_types\|keeper\|log_maker\|names\|shared_objects\|stream_memory
+ptrc_tests_of_shared = $(filter-out $(call ptrc_including,include/\|lib/\|src/\|tests/support/\($(ptrc_private_support)\)),$(ptrc_handful))
 # For another processor, by an emulator of it: those of the library.
 ptrc_tests_of_emulated = $(filter-out $(call ptrc_including,src/),$(ptrc_c_tests))
 
