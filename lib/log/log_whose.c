@@ -242,6 +242,15 @@ static bool is_same(const struct ptrc_log_whose_process *a, const struct ptrc_lo
 	       memcmp(a->payload + sizeof(x), b->payload + sizeof(x), a->length - sizeof(x)) == 0;
 }
 
+/* Whether b says nothing but that the process had ended when a keeper looked, and a is an earlier description of it. A
+ * keeper that has seen a process alive writes no such b: this one has replaced the keeper that wrote a. */
+static bool is_outdone(const struct ptrc_log_whose_process *a,
+		       const struct ptrc_log_whose_process *b)
+{
+	return a->head.pid == b->head.pid && (b->head.flags & PTRC_LOG_PROCESS_GONE) &&
+	       !(b->head.flags & PTRC_LOG_PROCESS_KNOWN);
+}
+
 /* Whether x is an observer's (a controller's) description of a process, and y a keeper's
  * description of the same process. Only a keeper's description has the user. The time of y may be
  * later than that of x: y has the time when the keeper looked at the process, not the time when the
@@ -335,7 +344,7 @@ void ptrc_log_whose_sort(struct ptrc_log_whose *x)
 		struct ptrc_log_whose_process *p = &x->processes[i], *last;
 
 		last = kept ? &x->processes[kept - 1] : NULL;
-		if (last && is_same(last, p)) {
+		if (last && (is_same(last, p) || is_outdone(last, p))) {
 			free_process(p);
 			continue;
 		}

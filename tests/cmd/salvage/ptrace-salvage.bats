@@ -492,6 +492,18 @@ has_room() {
 	[ "$(ls "/dev/shm/posixtrace-$EUID")" = bells ]
 }
 
+@test "a program that dies together with its keeper keeps its name" {
+	needs_own_directory
+	record "$me" -o run.log -- -n 10
+	finds_keeper run.log
+	ptrace-flush "$me"
+	ptrace-event --pid="$pid" last
+	kills "$keeper" "$(controller "$me")" "$pid"
+	ptrace-salvage --all
+	counts run.log traced.event=10 last=1
+	ptrace-stat --json run.log | jq -e --arg pid "$pid" '[.processes[] | select(.pid == ($pid | tonumber)) | .name] == ["traced"]'
+}
+
 @test "names that were removed are missing" {
 	needs_own_directory
 	[ -n "${PTRC_TEST_NUMBER-}" ] || skip "needs a /dev/shm of its own"
