@@ -167,29 +167,43 @@ int ptrc_log_copy_type(struct posixtrace_log_writer *c, const char *name, const 
 
 /* ---- writing the waiting events ---- */
 
-/* Packs a run, the waiting events of one thread, and adds it to the flush. */
-static int add_run(struct posixtrace_log_writer *c, const struct run *run)
+/* Packs waiting events of a run, from `at` on, and adds them to the flush. Returns the offset of the first event that was
+ * not packed; 0: none is left, or *error is set. */
+static uint32_t add_part(struct posixtrace_log_writer *c, const struct run *run, uint32_t at,
+			 int *error)
 {
 	struct ptrc_packer *p = c->packer;
 	struct ptrc_stretch s = {.origin = run->origin, .kind = run->kind, .order = 1};
 	uint64_t bytes = PTRC_PACKED_SLACK;
+	uint32_t end;
 	uint8_t *out;
-	int error;
 
-	for (uint32_t at = run->first; at; at = event_at(c, at)->next)
-		bytes += PTRC_PACKED_HEAD_MAX + ptrc_align8(event_at(c, at)->len);
-	error = ptrc_log_batch_room(&c->writer.batch, bytes, &out);
-	if (error)
-		return error;
+	for (end = at; end && bytes <= WAITING_BYTES; end = (uint32_t)event_at(c, end)->next)
+		bytes += PTRC_PACKED_HEAD_MAX + ptrc_align8(event_at(c, end)->len);
+	*error = ptrc_log_batch_room(&c->writer.batch, bytes, &out);
+	if (*error)
+		return 0;
 	ptrc_packer_begin(p, out);
-	for (uint32_t at = run->first; at; at = event_at(c, at)->next) {
+	for (; at != end; at = (uint32_t)event_at(c, at)->next) {
 		const struct waiting *e = event_at(c, at);
 
 		ptrc_packer_add(p, e->ns, ptrc_packed_key(e->addr, e->id_flags),
 				(const uint8_t *)(e + 1), e->len);
 	}
 	ptrc_stretch_pack(&s, p);
-	return ptrc_log_events_add(&c->writer, &s);
+	*error = ptrc_log_events_add(&c->writer, &s);
+	return *error ? 0 : end;
+}
+
+/* Adds a run, the waiting events of one thread, to the flush, in parts: a packet takes the first events of a part, and
+ * the rest of the part is then packed again. */
+static int add_run(struct posixtrace_log_writer *c, const struct run *run)
+{
+	int error = 0;
+
+	for (uint32_t at = run->first; at;)
+		at = add_part(c, run, at, &error);
+	return error;
 }
 
 static int write_waiting(struct posixtrace_log_writer *c)

@@ -468,6 +468,22 @@ TEST(memory_does_not_grow_with_the_log, "")
 	CHECK(most < (size_t)4 << 20);
 }
 
+TEST(memory_grows_with_the_events_of_one_time_only_as_they_do, "")
+{
+	static const char data[100];
+	struct posixtrace_log_writer *log = begin(ts_temp_file());
+	trace_event_id_t id = type(log, "a");
+	struct rusage before, after;
+
+	CHECK_SYS(getrusage(RUSAGE_SELF, &before));
+	for (int i = 0; i < 200000; i++)
+		add(log, event(id, 0, 0, data, sizeof(data)));
+	CHECK_OK(posixtrace_log_writer_close(log, NULL, 0));
+	CHECK_SYS(getrusage(RUSAGE_SELF, &after));
+	/* In KiB; the events have 20 MB of data. */
+	CHECK(after.ru_maxrss - before.ru_maxrss < 300 << 10);
+}
+
 /* ---- arguments and limits ---- */
 
 TEST(arguments_that_are_refused, "")
