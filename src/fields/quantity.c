@@ -115,6 +115,24 @@ void ptrc_quantity_take_unit(struct ptrc_quantity *q, enum ptrc_unit unit)
 					  settle_fraction(q->number * (long double)ns));
 }
 
+bool ptrc_quantity_read_whole(const char *text, size_t size, ptrc_whole *whole)
+{
+	static const ptrc_whole max = ((((ptrc_whole)1 << 126) - 1) << 1) + 1;
+	bool is_negative = size > 1 && *text == '-';
+
+	*whole = 0;
+	for (size_t i = is_negative; i < size; i++) {
+		int digit = text[i] - '0';
+
+		if (digit < 0 || digit > 9 || *whole > (max - digit) / 10)
+			return false;
+		*whole = 10 * *whole + digit;
+	}
+	if (is_negative)
+		*whole = -*whole;
+	return true;
+}
+
 long double ptrc_quantity_value(const struct ptrc_quantity *q)
 {
 	return q->is_whole ? (long double)q->whole : q->number;

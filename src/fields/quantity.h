@@ -49,6 +49,10 @@ enum ptrc_relation {
 struct ptrc_quantity ptrc_quantity_whole(unsigned int dimension, ptrc_whole);
 struct ptrc_quantity ptrc_quantity_number(unsigned int dimension, long double);
 
+/* Reads decimal digits, which a minus sign may precede. Returns false if the text has something else, or if the number
+ * does not fit in a signed integer of 128 bits. */
+bool ptrc_quantity_read_whole(const char *text, size_t size, ptrc_whole *);
+
 long double ptrc_quantity_value(const struct ptrc_quantity *);
 
 /* If the unit is one of time, turns the number into a duration in nanoseconds. With another unit it stays a

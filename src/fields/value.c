@@ -144,6 +144,8 @@ static void settle_number(struct ptrc_value *v, struct ptrc_buffer *b)
 	v->is_rounded = !*end;
 	v->kind = PTRC_VALUE_DOUBLE;
 	v->f = strtod(text, NULL);
+	v->bytes = text;
+	v->size = b->used - 1;
 }
 
 void ptrc_value_settle(struct ptrc_value *v, struct ptrc_buffer *b)

@@ -52,7 +52,7 @@ struct ptrc_value {
 	unsigned char unit;
 	/* For an enum: its type is signed, so the number is in .i, not in .u. */
 	bool is_signed;
-	/* A whole number of JSON beyond 64 bits, which was rounded to the double in .f. */
+	/* A whole number of JSON beyond 64 bits: .f is rounded, and .bytes are its digits. */
 	bool is_rounded;
 	union {
 		int64_t i;

@@ -727,14 +727,15 @@ static bool has_member(struct ptrc_query *q, struct ptrc_source *s, const struct
 	       (ptrc_view_is_cut(&s->view) && ptrc_view_has_lost(&s->view, f));
 }
 
-/* Whether the field is a member of JSON data: of data that is one JSON text, or of a field of type json. */
+/* Whether the field may be a member of JSON data: of data that is one JSON text, or of a field of type json. */
 static bool is_in_json(const struct ptrc_query *q, const struct ptrc_field *f)
 {
 	if (f->id != PTRC_FIELD_MEMBER)
 		return false;
 	return f->name == PTRC_FIELD_OF_JSON ||
 	       (f->text[f->path] &&
-		ptrc_layouts_uses(&q->layouts, ptrc_field_number(f, &q->layouts)).is_json);
+		(q->layouts.has_json ||
+		 ptrc_layouts_uses(&q->layouts, ptrc_field_number(f, &q->layouts)).is_json));
 }
 
 char *ptrc_query_missing_member(struct ptrc_query *q, const struct ptrc_field *f,

@@ -100,6 +100,19 @@ static const struct ptrc_value *evaluate(struct ptrc_where *w, const struct ptrc
 	return room;
 }
 
+static bool whole_of(const struct ptrc_operand *o, const struct ptrc_value *v, ptrc_whole *number)
+{
+	if (!o->is_field) {
+		*number = o->number.whole;
+		return o->has_number && o->number.is_whole;
+	}
+	if (v->kind == PTRC_VALUE_DOUBLE)
+		return v->is_rounded && ptrc_quantity_read_whole(v->bytes, v->size, number);
+	*number = v->kind == PTRC_VALUE_SIGNED ? (ptrc_whole)v->i : (ptrc_whole)v->u;
+	return v->kind == PTRC_VALUE_SIGNED || v->kind == PTRC_VALUE_UNSIGNED ||
+	       v->kind == PTRC_VALUE_HEX;
+}
+
 static bool number_of(const struct ptrc_operand *o, const struct ptrc_value *v,
 		      struct ptrc_quantity *q)
 {
@@ -108,18 +121,8 @@ static bool number_of(const struct ptrc_operand *o, const struct ptrc_value *v,
 		return o->has_number;
 	}
 	*q = (struct ptrc_quantity){0};
-	return ptrc_value_number(v, &q->number);
-}
-
-static bool whole_of(const struct ptrc_operand *o, const struct ptrc_value *v, ptrc_whole *number)
-{
-	if (!o->is_field) {
-		*number = o->number.whole;
-		return o->has_number && o->number.is_whole;
-	}
-	*number = v->kind == PTRC_VALUE_SIGNED ? (ptrc_whole)v->i : (ptrc_whole)v->u;
-	return v->kind == PTRC_VALUE_SIGNED || v->kind == PTRC_VALUE_UNSIGNED ||
-	       v->kind == PTRC_VALUE_HEX;
+	q->is_whole = whole_of(o, v, &q->whole);
+	return q->is_whole || ptrc_value_number(v, &q->number);
 }
 
 /* ---- comparisons ---- */
@@ -146,6 +149,7 @@ static bool quantify_value(const struct ptrc_operand *o, const struct ptrc_value
 			   struct ptrc_quantity *q)
 {
 	long double number;
+	ptrc_whole whole;
 
 	switch (v->kind) {
 	case PTRC_VALUE_SIGNED:
@@ -163,7 +167,8 @@ static bool quantify_value(const struct ptrc_operand *o, const struct ptrc_value
 			return false;
 		if (v->kind == PTRC_VALUE_FLOAT)
 			number = ptrc_value_shown_single(v->f);
-		*q = ptrc_quantity_number(o->dimensions, number);
+		*q = whole_of(o, v, &whole) ? ptrc_quantity_whole(o->dimensions, whole)
+					    : ptrc_quantity_number(o->dimensions, number);
 		break;
 	}
 	if (o->field.id != PTRC_FIELD_MEMBER) {
@@ -224,12 +229,6 @@ static bool compare(struct ptrc_where *w, const struct ptrc_node *n, struct ptrc
 		b = ptrc_quantity_whole(PTRC_DIMENSION_NUMBER, 0);
 	} else if (!number_of(&n->operands[0], u, &a) || !number_of(&n->operands[1], v, &b)) {
 		return false;
-	}
-	/* Rounds the other number, too, so that a number that was rounded equals its own digits. */
-	if (u->is_rounded || v->is_rounded) {
-		a.number = (double)ptrc_quantity_value(&a);
-		b.number = (double)ptrc_quantity_value(&b);
-		a.is_whole = b.is_whole = false;
 	}
 	/* A value of type f32 counts as the number that is printed for it, 0.1 for instance, which rounds to the f32.
 	 * That changes the result only if the other operand rounds to the same f32. */

@@ -58,21 +58,6 @@ static void read_word(struct ptrc_parser *p)
 	}
 }
 
-/* Reads digits. Returns false if the text has something else, or if the number does not fit in a signed integer of 128
- * bits. */
-static bool read_whole(const char *text, size_t size, ptrc_whole *whole)
-{
-	static const ptrc_whole max = ((((ptrc_whole)1 << 126) - 1) << 1) + 1;
-
-	*whole = 0;
-	for (size_t i = 0; i < size; i++) {
-		if (!is_digit(text[i]) || *whole > (max - (text[i] - '0')) / 10)
-			return false;
-		*whole = 10 * *whole + (text[i] - '0');
-	}
-	return true;
-}
-
 /* Reads a duration that is a number with one unit. The result is exact if it is whole nanoseconds, written
  * without an exponent. Also accepts durations above 292 years, because fields may have them. */
 static bool read_long_duration(const char *text, struct ptrc_quantity *q)
@@ -93,7 +78,7 @@ static bool read_long_duration(const char *text, struct ptrc_quantity *q)
 	*q = ptrc_quantity_number(PTRC_DIMENSION_NUMBER, number);
 	if (number * (long double)one < 0x1p127L && digits <= 9 &&
 	    strspn(text, "0123456789.") == size &&
-	    read_whole(text, point ? (size_t)(point - text) : size, &whole)) {
+	    ptrc_quantity_read_whole(text, point ? (size_t)(point - text) : size, &whole)) {
 		/* Calculates the nanoseconds of the digits before the point, then adds those of the digits after
 		 * it. */
 		size_t i = 1;
@@ -144,7 +129,7 @@ static void read_number(struct ptrc_parser *p)
 	if (ptrc_value_read_number(p->at, n, &number)) {
 		p->token = PTRC_TOKEN_NUMBER;
 		p->number = ptrc_quantity_number(PTRC_DIMENSION_NUMBER, number);
-		if (read_whole(p->at, n, &whole))
+		if (ptrc_quantity_read_whole(p->at, n, &whole))
 			p->number = ptrc_quantity_whole(PTRC_DIMENSION_NUMBER, whole);
 	} else if (read_duration(word, &p->number)) {
 		p->token = PTRC_TOKEN_NUMBER;

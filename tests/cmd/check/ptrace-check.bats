@@ -243,6 +243,18 @@ broken() {
 		[["the last one before it was 20ms earlier", 1700000000000001000], ["none before it", null]]' ptrace-check --json run.log --before 'w require s within 1ms by data.id'
 }
 
+@test "a member of a field that has none is reported, also if other events are JSON" {
+	made run.log <<-'END'
+		layout u u32 v, u32[2] a
+		event 1000 1 1 u u32:1 u32:2 u32:3
+		event 2000 1 1 j str:{"k":1}
+	END
+	for member in 'v.x' 'v\[0]' 'a\[2]' 'k.l'; do
+		reports 1 "*--where: no event has data.$member*" ptrace-dump --decode='j=json' --where="data.${member/\\/} == 1" run.log
+	done
+	silently 0 ptrace-dump --decode='j=json' --where='data.a[1] == 99 || data.k == 99' run.log
+}
+
 @test "a misspelt member of a field that is JSON is reported with the member that is near" {
 	made run.log <<-'END'
 		layout a u32 id, json info

@@ -1010,8 +1010,9 @@ TEST(whole_numbers_are_compared_exactly_with_floating_point_fields, "")
 		   "data.j.p < 100000000000000001 && data.j.p == 100000000000000000",
 		   "data.huge < 1180591620717411303425 && data.huge == 1180591620717411303424",
 		   "data.huge + 0 < 1180591620717411303425",
-		   /* A whole number of JSON beyond 64 bits is a double, but equals its digits. */
-		   "data.j.w == 123456789012345678901 && data.j.w < 123456789012345999999",
+		   "data.j.w == 123456789012345678901 && data.j.w < 123456789012345678902",
+		   "data.j.w - 123456789012345678900 == 1 && data.j.w > data.odd",
+		   "data.huge > data.j.w && -data.j.w < -123456789012345678900",
 		   /* Numbers with an exponent or a point are doubles, as those in fields. */
 		   "data.shown == 9.2233720368547758e+18 && data.shown == 9223372036854775808",
 		   "data.shown + 0 == 9.2233720368547758e+18 && data.odd == 9007199254740993",
