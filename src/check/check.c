@@ -180,8 +180,8 @@ static void find_losses(struct ptrc_check *c)
 		ending->is_unclosed |= rest.is_unclosed || rest.has_gone_on;
 		ending->has_gone_on |= rest.has_gone_on;
 		ending->have_all_ended &= !rest.is_unclosed &&
-					  !c->judge.sources[s->order].is_end_unseen &&
-					  ptrc_reader_have_all_ended(&s->reader);
+					  c->judge.sources[s->order].has_seen_end &&
+					  ptrc_reader_has_none_left(&s->reader);
 		rest.is_unclosed = rest.has_gone_on = false;
 		/* These parts alone do not mean that events are missing: damaged_parts hold none, and events of
 		 * differing_parts that could not be read are counted as unreadable. */

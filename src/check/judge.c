@@ -184,8 +184,8 @@ void ptrc_judge_take(struct ptrc_judge *j, const struct ptrc_roles *roles, struc
 	s->is_stopped = n.at.id == POSIX_TRACE_STOP || (s->is_stopped && !is_restart);
 	if (n.at.id == POSIX_TRACE_STOP)
 		s->stop_ns = n.at.ns;
-	s->is_end_unseen |=
-		s->is_stopped && ptrc_reader_type(view->reader, n.at.id)->is_command_end;
+	if (ptrc_reader_type(view->reader, n.at.id)->is_command_end)
+		s->has_seen_end = !s->is_stopped;
 	s->starts_left -= n.at.id == POSIX_TRACE_START && s->starts_left;
 	was_paused = s->is_paused;
 	s->is_paused = s->is_stopped && s->starts_left;

@@ -22,8 +22,8 @@ struct ptrc_judge_source {
 	/* is_stopped: no START has followed the latest STOP of this source. stop_ns: the time of that STOP. */
 	bool is_stopped;
 	int64_t stop_ns;
-	/* The COMMAND of ptrace-run ended while the trace was stopped. */
-	bool is_end_unseen;
+	/* The log has the end of ptrace-run's COMMAND (PTRC_COMMAND_ENDED), and the trace was running then. */
+	bool has_seen_end;
 	/* The number of START events of this source that are still to come; 0 if that is unknown. */
 	uint64_t starts_left;
 	/* The source is stopped, and a START is still to come. */

@@ -725,10 +725,9 @@ static bool is_thread_left(const struct ptrc_reader *r)
 	return is_left;
 }
 
-bool ptrc_reader_have_all_ended(const struct ptrc_reader *r)
+bool ptrc_reader_has_none_left(const struct ptrc_reader *r)
 {
-	return ptrc_reader_find_type(r, PTRC_COMMAND_ENDED) &&
-	       !ptrc_reader_find_type(r, PTRC_WENT_ON) && !is_thread_left(r);
+	return !ptrc_reader_find_type(r, PTRC_WENT_ON) && !is_thread_left(r);
 }
 
 void ptrc_reader_losses(const struct ptrc_reader *r, bool is_read, struct ptrc_losses *l)

@@ -349,9 +349,9 @@ struct posixtrace_type_count *ptrc_type_counts(trace_id_t);
  * bytes. */
 size_t ptrc_reader_load_names(struct ptrc_reader *);
 
-/* Whether a closed log shows that all processes ended: COMMAND of ptrace-run ended, no traced process went on after it
- * and, if the log has the events of --os=process, each thread ended. */
-bool ptrc_reader_have_all_ended(const struct ptrc_reader *);
+/* For a log in which COMMAND of ptrace-run ended: whether no traced process went on after it and, if the log has the
+ * events of --os=process, each thread ended. */
+bool ptrc_reader_has_none_left(const struct ptrc_reader *);
 
 /* Fills in the losses of the source. If a log was read to its end (is_read), they include the events that the log
  * counts but that could not be read. The losses of a session are those of its latest counts, and the events that

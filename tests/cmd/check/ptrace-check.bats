@@ -231,6 +231,22 @@ broken() {
 	exits 4 ptrace-check --after='a -> b within 50ms' run.log
 }
 
+@test "a log with the type os.command and no event of it does not show that all processes have ended" {
+	made run.log <<-'END'
+		layout os.command i32 status, i32 signal
+		event 1000000 10 10 a
+		event 2000000 10 10 c
+	END
+	answers 4 'all(.rules[]; .verdict == "undecided")' ptrace-check --json run.log --after='a -> b' \
+		--exists='z* within 10s' --pair='a..b p99 < 1s'
+	# The same is true of a copy of a log without its last events.
+	rules <<<'rules: [{loss: none}]'
+	ptrace-run --quiet --check=rules.yaml -o run.log -- "$traced" -n 2
+	exits 1 ptrace-check run.log --exists='z* within 10s'
+	ptrace-dump --to-log=cut.log --first=2 run.log
+	exits 4 ptrace-check cut.log --exists='z* within 10s'
+}
+
 @test "a required event that came too early is the reason" {
 	made run.log <<-'END'
 		layout s u32 id
