@@ -42,7 +42,7 @@ struct steps {
 	 * `doubtful` an event k may have been lost before it. In `open` a log was not closed: it may lack an event k at
 	 * its end that counts as earlier. */
 	unsigned int broken, doubtful, open;
-	/* Events may be missing before one of the events in `first`. */
+	/* Events may be missing before one of the events in `first`, and not only those of a time without recording. */
 	bool is_after_loss;
 	struct first {
 		/* The first event i of the rule or, once an event i breaks the rule, that event. */
@@ -268,7 +268,8 @@ static void take_order(struct ptrc_now *n)
 			return;
 		t->used_event = n->judge->event_count;
 		s->seen |= bit;
-		s->is_after_loss |= ptrc_ending_is_in_doubt(t->ending);
+		s->is_after_loss |=
+			ptrc_ending_has_loss(t->ending) || t->ending->early_end_ns != INT64_MAX;
 		s->first[n->event].at = n->at;
 		t->is_settled = !t->rule->by_text && is_complete(t, s);
 	}

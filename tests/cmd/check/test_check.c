@@ -892,6 +892,11 @@ TEST(order, "")
 		"b@3 !@4.1 a@5 => fail: out of order | 3 came before the first a",
 		"b@3 a/2@4 => pass: in order",
 		"b@3 a/2@4.5 => fail: out of order | 3 came before the first a",
+		/* A stop leaves open only what is missing. */
+		"P@1 G@2 a@3 b@5 => pass: in order",
+		"P@1 G@2 a@3 b@5 !@7 => pass: in order",
+		"P@1 G@2 b@3 a@5 => undecided: may be out of order, at least 1 wanted; the trace was stopped for a time | 3 came before the first a",
+		"a@1 P@2 G@3 .@9 ended => undecided: not all have happened, at least 1 wanted; the trace was stopped for a time | 1 no b by the end of the log",
 		"order: [a, b], by: data.id",
 		"a1@1 a2@2 b2@3 b1@4 => pass: 2 of 2 in order",
 		"b1@3 a2@3 a1/2@3.5 b2@4 => pass: 2 of 2 in order",
