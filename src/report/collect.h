@@ -71,8 +71,8 @@ struct ptrc_report_class {
 	uint64_t no_begin_count;
 	uint64_t no_end_count;
 	uint64_t cut_count;
-	/* The number of pairs that start before the selected time (before_count), or that end after it or are
-	 * waits without an end (behind_count). */
+	/* The numbers of pairs of which only a part is shown, because the event that begins them (before_count) or ends
+	 * them (behind_count) is not among the selected events. */
 	uint64_t before_count;
 	uint64_t behind_count;
 	/* For pairs, their durations. For events, the times between an event and the next one. */

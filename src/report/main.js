@@ -27,17 +27,13 @@ let current = null;
 let whenMoved = null;
 let results = [], resultAt = -1;
 
-// What a record's fate means, by enum ptrc_span_fate: first for single events, then for pairs that go beyond
-// the selected time.
+// What a record's fate means, by enum ptrc_span_fate.
 const fateTexts = ['', 'may have lost its other half', 'has no begin', 'has no end'];
-const cutTexts = {2: 'started before the selected time', 3: 'ended after the selected time'};
 
-const isOpenWait = item => item.fate === 3 && model.kinds[item.class];
+const fateOf = item => fateTexts[item.fate] + (item.track.kind ? ' among the selected events' : '');
 
 function noteOf(item) {
-	if (!item.track.kind)
-		return 'This event ' + fateTexts[item.fate] + '.';
-	return isOpenWait(item) ? 'This wait has no end among the selected events.' : 'This pair ' + cutTexts[item.fate] + ', and is cut there.';
+	return (!item.track.kind ? 'This event ' : model.kinds[item.class] ? 'This wait ' : 'This pair ') + fateOf(item) + '.';
 }
 
 const holderName = holder => typeof holder === 'object' ? laneName(holder) : 'thread ' + holder;
@@ -56,7 +52,7 @@ const lanes = makeLanes(model, element('lanes'), element('overview'), element('t
 		if (wait)
 			text += '\n' + wait.text + (wait.holder ? '\nheld by ' + holderName(wait.holder) : '');
 		if (item.fate)
-			text += '\n' + (!item.track.kind ? fateTexts[item.fate] : isOpenWait(item) ? 'has no end among the selected events' : cutTexts[item.fate]);
+			text += '\n' + fateOf(item);
 		return text + '\n' + showTime(meta, item.begin);
 	},
 });
@@ -294,7 +290,7 @@ function classColumns(isPair) {
 	if (isPair && meta.classes.some(c => c.before || c.behind))
 		columns.push(['Cut', c => c.before + c.behind, (v, c) => {
 			const span = make('span', showCount(v));
-			span.title = c.before + ' started before the selected time, ' + c.behind + (model.kinds[c.number] ? ' have no end among the selected events' : ' ended after it') + '; they do not count among the durations';
+			span.title = c.before + ' without a begin, ' + c.behind + ' without an end among the selected events; they do not count among the durations';
 			return span;
 		}]);
 	if (isPair && meta.classes.some(c => c.no_begin || c.no_end || c.cut))

@@ -182,7 +182,6 @@ static void put_longest(struct ptrc_buffer *b, const struct ptrc_report *r,
 		const struct ptrc_report_class *c = &r->classes[l->class];
 		const struct ptrc_pair *pair = &r->pairs->list[c->pair];
 		struct ptrc_buffer name = PTRC_BUFFER_INIT;
-		enum ptrc_waits_kind kind;
 
 		put_time(b, time, l->begin_ns);
 		ptrc_buffer_char(b, ' ');
@@ -197,12 +196,10 @@ static void put_longest(struct ptrc_buffer *b, const struct ptrc_report *r,
 		if (l->fate != PTRC_SPAN_NO_BEGIN)
 			put_place(b, r, l);
 		if (l->fate == PTRC_SPAN_NO_BEGIN)
-			ptrc_buffer_text(b, ", at least: it started before the selected time");
+			ptrc_buffer_text(b,
+					 ", at least: it has no begin among the selected events");
 		else if (l->fate == PTRC_SPAN_NO_END)
-			ptrc_buffer_text(
-				b, ptrc_waits_find_kind(pair, &kind)
-					   ? ", at least: it has no end among the selected events"
-					   : ", at least: it ended after the selected time");
+			ptrc_buffer_text(b, ", at least: it has no end among the selected events");
 		ptrc_buffer_char(b, '\n');
 		ptrc_buffer_free(&name);
 	}

@@ -333,16 +333,20 @@ p raw=0x0aff end.note=done' ]
 	# Their events do not stand for themselves.
 	meta cut.html '[.classes[] | select(.name == "a.end" or .name == "b.begin") | .kept] == [0, 0]'
 	ptrace-report --text --utc --since=+1us --until=+5us cut.log >text
-	grep -Eq '000002000Z +1\.000us a \(process 7, thread 8\), at least: it started before' text
-	grep -Eq '000004000Z +2\.000us b \(process 7, thread 8\), at least: it ended after' text
+	grep -Eq '000002000Z +1\.000us a \(process 7, thread 8\), at least: it has no begin among the selected events$' text
+	grep -Eq '000004000Z +2\.000us b \(process 7, thread 8\), at least: it has no end among the selected events$' text
 	[ "$(grep -c 'at least' text)" -eq 3 ]
 	# Where the part ends is told by the time, and not by events that are not selected or by none.
 	timeline stopped.log 1000:a.begin 2000:c 9000:a.end 50000000:posix_trace_stop:u32:0
 	ptrace-report --text --utc --until=+5us stopped.log >text
-	grep -Eq '000001000Z +5\.000us a \(process 7, thread 8\), at least: it ended after' text
+	grep -Eq '000001000Z +5\.000us a \(process 7, thread 8\), at least: it has no end among the selected events$' text
 	grep -qx 'took        5\.000us' text
 	ptrace-report --text --utc --since=+3us stopped.log >text
-	grep -Eq '000004000Z +5\.000us a \(process 7, thread 8\), at least: it started before' text
+	grep -Eq '000004000Z +5\.000us a \(process 7, thread 8\), at least: it has no begin among the selected events$' text
+	# Whether there is another event outside the selected time, the report does not know.
+	timeline endless.log 1000:a.begin 2000:x 5000:x
+	ptrace-report --text --utc --until=+2us endless.log >text
+	grep -Eq '000001000Z +2\.000us a \(process 7, thread 8\), at least: it has no end among the selected events$' text
 	# A time that leaves nothing out cuts nothing, and an event that is not selected is no part of a pair.
 	ptrace-report --since=@1600000000 --until=@1800000000 -o all.html cut.log
 	meta all.html "$seen == [[\"a\", 1, 1, 0, 0, 0, 0], [\"b\", 1, 1, 0, 0, 0, 0],
