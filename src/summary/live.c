@@ -417,6 +417,7 @@ static enum ptrc_exit report_end(const struct watch *w)
 	const struct look *last = w->before;
 	struct ptrc_query *q = live->query;
 	struct ptrc_losses losses = {0};
+	struct ptrc_missing missing = {0};
 	bool is_missing = false;
 
 	ptrc_losses_gather(&losses, &last->state.status, &last->state.counts);
@@ -429,6 +430,8 @@ static enum ptrc_exit report_end(const struct watch *w)
 		losses.unshown_events = missed(w);
 		losses.is_rest_unshown = q->sources->losses.is_rest_unshown;
 		is_missing = ptrc_pairs_report_missing(live->pairs, q, true);
+		ptrc_query_find_missing(q, &missing);
+		is_missing |= ptrc_missing_report(&missing, 1);
 		ptrc_query_report_undecided(q);
 	}
 	ptrc_losses_report(&losses, live->session);

@@ -144,6 +144,20 @@ pairs() {
 	grep -q "no event type is named 'none.begin' or 'none.end'" live.err
 }
 
+@test "pairs: a name of an event type that never came is reported at the end of the session" {
+	record "$me" --count-only -- -N 2 -n 4
+	options=(--watch=50ms --pair=traced.event.1..traced.event.2 --event='traced.*')
+	watches "${options[@]}" --event='nosuch*' --where='event != "traced.evnt" || event == "traced.event.1"'
+	ptrace-shutdown "$me"
+	ends 1 "$watch"
+	[ "$(<live.err)" = "ptrace-stat: nosuch*: no event type has such a name" ]
+	record "$me" --count-only -- -N 2 -n 4
+	watches "${options[@]}" --where='event == "traced.evnt"'
+	ptrace-shutdown "$me"
+	ends 1 "$watch"
+	grep -q "^ptrace-stat: traced.evnt: no event type .*(did you mean 'traced.event'" live.err
+}
+
 @test "pairs: events that a full stream has lost are not counted as too fast as well" {
 	traced_session "$me" --stream-full-policy=until-full --stream-min-size=16K --start -- -w -W -N 2 -n 5000
 	watches --watch=50ms --json --pair=traced.event.1..traced.event.2
