@@ -24,6 +24,7 @@
 #include "src/export/ctf_files.h"
 #include "src/export/ctf_metadata.h"
 #include "src/base/table.h"
+#include "src/session/logfile.h"
 #include "src/text/event_format.h"
 
 /* When an event comes and the open packet has at least this many bytes, the packet is closed and written. */
@@ -470,7 +471,8 @@ static bool open_trace(struct ptrc_export *x)
 		memcpy(head->uuid, c->uuid, sizeof(head->uuid));
 		head->stream_instance_id = (uint32_t)i;
 	}
-	return ptrc_ctf_files_open(&c->files, x->options.path, x->options.is_forced, count,
+	return ptrc_log_target_is_free(x->query, x->options.path, NULL) &&
+	       ptrc_ctf_files_open(&c->files, x->options.path, x->options.is_forced, count,
 				   c->version->signature);
 }
 

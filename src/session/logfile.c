@@ -87,10 +87,15 @@ static bool has_no_end(const char *path)
 static char *rotated_log_of(const char *path)
 {
 	/* The first file is next to a later file, not next to a symbolic link to it. */
-	PTRC_SCOPED char *real = realpath(path, NULL);
-	char *log = ptrc_reader_first_path(real ? real : path);
+	char real[PATH_MAX] = "";
+	bool is_there = realpath(path, real);
+	char *log;
 
-	if (!real || strcmp(log, real) != 0)
+	/* If the file does not exist, realpath() has stored the path that it would have. */
+	if (!is_there && errno != ENOENT)
+		return NULL;
+	log = ptrc_reader_first_path(real);
+	if (!is_there || strcmp(log, real) != 0)
 		return log;
 	free(log);
 	return NULL;
@@ -125,8 +130,8 @@ bool ptrc_logfile_open(struct ptrc_logfile *l, const char *path, const trace_att
 	}
 	/* Of a rotated log only later files may exist. Once a new first file is made, they are no log any more. */
 	if (!is_there || S_ISREG(st.st_mode)) {
-		l->replaced = ptrc_reader_log_id(path);
 		log = rotated_log_of(path);
+		l->replaced = ptrc_reader_log_id(log ? log : path);
 		if (log && has_keeper(log)) {
 			ptrc_cli_message(path, "%s", is_written);
 			return false;
@@ -384,17 +389,35 @@ void ptrc_log_target_check(const char *option, const char *path, bool is_output_
 		ptrc_cli_usage(option, "'%s' is standard output; name another file", path);
 }
 
-/* Whether the query reads the open file. If so, prints the message, or a default one if it is NULL. */
-static bool is_read(const struct ptrc_query *q, int fd, const char *path, const char *message)
+/* Whether the query reads the open file, or a log with this number. If so, prints the message, or a default one if it is
+ * NULL. */
+static bool is_read(const struct ptrc_query *q, int fd, uint64_t id, const char *path,
+		    const char *message)
 {
-	for (size_t i = 0; i < q->source_count; i++)
-		if (!ptrc_log_find_file(q->sources[i].reader.trace, fd)) {
+	for (size_t i = 0; i < q->source_count; i++) {
+		trace_id_t trace = q->sources[i].reader.trace;
+		struct ptrc_reading_place place;
+
+		if (!ptrc_log_find_file(trace, fd) ||
+		    (id && !ptrc_log_get_place(trace, &place) && place.pl_log_id == id)) {
 			ptrc_cli_message(path, "%s",
 					 message ? message
 						 : "is read, and cannot be written to meanwhile");
 			return true;
 		}
+	}
 	return false;
+}
+
+bool ptrc_log_target_is_free(const struct ptrc_query *q, const char *path, const char *if_read)
+{
+	PTRC_SCOPED char *log = rotated_log_of(path);
+
+	if (log && has_keeper(log)) {
+		ptrc_cli_message(path, "%s", is_written);
+		return false;
+	}
+	return !log || !is_read(q, -1, ptrc_reader_log_id(log), path, if_read);
 }
 
 bool ptrc_log_target_output(const struct ptrc_query *q, const char *path,
@@ -402,11 +425,14 @@ bool ptrc_log_target_output(const struct ptrc_query *q, const char *path,
 			    const char *if_read)
 {
 	bool is_new;
-	int fd = ptrc_replace_open(path, kind, is_forced, &is_new);
+	int fd;
 
+	if (!ptrc_log_target_is_free(q, path, if_read))
+		return false;
+	fd = ptrc_replace_open(path, kind, is_forced, &is_new);
 	if (fd < 0)
 		return false;
-	if (is_read(q, fd, path, if_read)) {
+	if (is_read(q, fd, 0, path, if_read)) {
 		close(fd);
 		return false;
 	}
@@ -421,9 +447,10 @@ bool ptrc_log_target_open(struct ptrc_logfile *file, struct ptrc_query *q, const
 
 	if (posix_trace_attr_init(&attr) ||
 	    posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND) ||
+	    !ptrc_log_target_is_free(q, path, NULL) ||
 	    !ptrc_logfile_open(file, path, &attr, is_forced))
 		return false;
-	if (is_read(q, file->fd, path, NULL)) {
+	if (is_read(q, file->fd, 0, path, NULL)) {
 		ptrc_logfile_close(file, true);
 		return false;
 	}

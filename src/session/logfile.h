@@ -78,6 +78,11 @@ void ptrc_logfile_close(struct ptrc_logfile *, bool is_kept);
  * path must not lead to standard output if something else is written there (is_output_used). */
 void ptrc_log_target_check(const char *option, const char *path, bool is_output_used);
 
+/* Whether a command may write to the path: the file there belongs to no rotated log that is being written or that the query
+ * reads. The first file of the log may be missing: a file at its path would make the others unreadable. Returns false
+ * after a message; if the query reads the log, this is if_read, or a default text if if_read is NULL. */
+bool ptrc_log_target_is_free(const struct ptrc_query *, const char *path, const char *if_read);
+
 /* Opens the file like ptrc_logfile_open(), and starts a log for the events of the query. The query's sources must
  * be open already, and the file must not be one of them. Returns false after a message; then there is nothing to
  * close. */
@@ -88,8 +93,8 @@ bool ptrc_log_target_open(struct ptrc_logfile *, struct ptrc_query *, const char
 void ptrc_log_target_close(struct ptrc_logfile *);
 
 /* Opens a file with ptrc_replace_open(), without changing it yet, and makes the command write its output there.
- * Returns false after a message. It is an error if the query reads the same file; the message for this is if_read,
- * or a default text if if_read is NULL. */
+ * Returns false after a message. It is an error if the query reads the same file or if ptrc_log_target_is_free() says
+ * so; if_read is as there. */
 bool ptrc_log_target_output(const struct ptrc_query *, const char *path,
 			    const struct ptrc_replace_kind *, bool is_forced, const char *if_read);
 

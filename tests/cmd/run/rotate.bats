@@ -217,6 +217,16 @@ in_parts='for i in 1 2 3; do "$0" -n 3000; ptrace-flush "$1"; done'
 		does_not_run "$file: another trace is writing to this file" -o "$file"
 		reports 1 "$file: another trace is writing to this file" ptrace-dump --to-log="$file" one.log
 	done
+	ln -s run.log link.log
+	does_not_run "link.log: another trace is writing to this file" -o link.log
+	for file in run.log link.log; do
+		for read in one.log "$me"; do
+			reports 1 "$file: another trace is writing to this file" ptrace-report --force -o "$file" "$read"
+			for format in csv ctf; do
+				reports 1 "$file: another trace is writing to this file" ptrace-export --to=$format -o "$file" "$read"
+			done
+		done
+	done
 	cp one.log run.log.20301230
 	ptrace-run -o run.log.20301230 -- "$traced" -n 3
 	[ ! -e run.log ]
@@ -481,9 +491,19 @@ begin_kept_log() {
 	[ "$(sha256sum run.log*)" = "$before" ]
 	ptrace-dump --to-log=copy.log run.log
 	[ "$(events copy.log traced.event)" -eq 9000 ]
-	# The same if the first file was deleted.
+	# The same if the first file was deleted. Nor is another file put in its place.
 	rm run.log
+	ln -s run.log first.log
 	before=$(sha256sum run.log*)
 	refused
+	for file in run.log first.log; do
+		told="$file: is read, and cannot be written to meanwhile"
+		reports 1 "$told" ptrace-dump --to-log="$file" run.log
+		for format in csv ctf; do
+			reports 1 "$told" ptrace-export --to=$format -o "$file" run.log
+			reports 1 "$told" ptrace-export --to=$format -o "$file" run.log.000001
+		done
+		reports 1 "$file: is the log that the report is to be made of" ptrace-report -o "$file" run.log
+	done
 	[ "$(sha256sum run.log*)" = "$before" ]
 }
