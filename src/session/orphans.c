@@ -118,30 +118,16 @@ void ptrc_orphans_say_dropped(bool is_forgetting)
 		posixtrace_discard_orphan(0);
 }
 
-/* Finds the last file of the log. An orphan's log that is rotated goes on in that file. */
-static bool find_last_file(const char *log, struct stat *last)
-{
-	PTRC_SCOPED_FD fd = -1;
-
-	return !ptrc_log_open_last(log, &fd) && !fstat(fd, last);
-}
-
-static bool is_path_of(const char *path, const struct stat *file)
-{
-	struct stat st;
-
-	return *path && !stat(path, &st) && ptrc_is_same_file(&st, file);
-}
-
 const struct posixtrace_orphan *ptrc_orphans_find(const struct posixtrace_orphan *list,
 						  size_t count, const char *log)
 {
-	struct stat last;
+	uint64_t stream;
+	uid_t user;
 
-	if (!count || !find_last_file(log, &last))
+	if (!count || ptrc_log_find_left(log, &stream, &user))
 		return NULL;
 	for (size_t i = 0; i < count; i++)
-		if (is_path_of(list[i].pt_log, &last))
+		if (list[i].pt_id == stream)
 			return &list[i];
 	return NULL;
 }
@@ -235,11 +221,20 @@ void ptrc_orphans_say_session(const char *name, int error)
 	ptrc_cli_message(name, "%s", ptrc_session_explain(error));
 }
 
+/* Whether the file is the last one of the log. The events of an orphan go to the end of its log. */
+static bool is_last_file(const char *file, const char *log)
+{
+	PTRC_SCOPED_FD fd = -1;
+	struct stat last, st;
+
+	return !ptrc_log_open_last(log, &fd) && !fstat(fd, &last) && !stat(file, &st) &&
+	       ptrc_is_same_file(&st, &last);
+}
+
 static bool settle_one(const struct posixtrace_orphan *o, const char *output)
 {
 	char written[PATH_BYTES] = "", what[60];
 	PTRC_SCOPED char *log = NULL;
-	struct stat last;
 
 	/* An orphan stays if it has no log or cannot be salvaged. ptrace-list and ptrace-doctor report it, and so does this
 	 * function if the caller will put its log away. */
@@ -248,7 +243,7 @@ static bool settle_one(const struct posixtrace_orphan *o, const char *output)
 			say_one(o);
 		return true;
 	}
-	if (output && find_last_file(output, &last) && is_path_of(written, &last)) {
+	if (output && is_last_file(written, output)) {
 		log = ptrc_reader_first_path(written);
 		snprintf(what, sizeof(what), "the log of process %ld, which was killed",
 			 (long)o->pt_controller);

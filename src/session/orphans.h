@@ -24,7 +24,7 @@ const char *ptrc_orphan_explain(const struct posixtrace_orphan *, int error, con
 bool ptrc_orphans_dropped(char text[100]);
 /* Prints the sentence of ptrc_orphans_dropped() if orphans were dropped. If is_forgetting, resets their count. */
 void ptrc_orphans_say_dropped(bool is_forgetting);
-/* Returns the orphan whose log is this file; NULL if there is none. */
+/* Returns the orphan whose log this is, also if the log was renamed or is a copy; NULL if there is none. */
 const struct posixtrace_orphan *ptrc_orphans_find(const struct posixtrace_orphan *list,
 						  size_t count, const char *log);
 /* If the log's stream is left in shared memory, but belongs to another user, whose process root traced, stores a text that

@@ -36,6 +36,8 @@ crash_flushed() {
 
 @test "a log that is there is finished; list and doctor name it before" {
 	needs_own_directory
+	crash other.log
+	ptrace-salvage --all --discard
 	crash run.log
 	reports 0 "1 unfinished stream of killed controllers stands in /dev/shm; 'ptrace-salvage' lists it" ptrace-list
 	exits 0 ptrace-salvage
@@ -43,7 +45,6 @@ crash_flushed() {
 	ptrace-doctor --json | jq -se 'any(.[]; .check == "unfinished" and .status == "note")'
 	# So do the commands that find the log without its end, but of another log they do not.
 	local c
-	cp run.log other.log
 	for c in dump stat; do
 		exits 3 ptrace-$c run.log
 		[[ $stderr == *"has no end"*"an unfinished stream of process "*"'ptrace-salvage "*"' writes it" ]]
@@ -62,6 +63,24 @@ crash_flushed() {
 	silently 0 ptrace-list
 	# All processes of the trace had ended.
 	silently 0 ptrace-stat run.log
+}
+
+@test "the stream of a log that was renamed or copied is named" {
+	needs_own_directory
+	crash_flushed run.log
+	mv run.log new.log
+	mkdir there
+	cp new.log there
+	for log in new.log there/new.log; do
+		for c in ptrace-stat 'ptrace-dump --count'; do
+			exits 3 $c $log
+			[[ $stderr == *"/run.log: an unfinished stream of process "*" stands in /dev/shm; 'ptrace-salvage "*"' writes it"* ]]
+		done
+		run_split ptrace-doctor ./$log
+		[[ $stdout == *"was killed, and its last events stand in /dev/shm; ptrace-salvage writes them"* ]]
+	done
+	ptrace-salvage --all
+	counts new.log traced.event=3100
 }
 
 @test "a log that is finished while its processes go on says so" {
