@@ -239,6 +239,18 @@ crash_flushed() {
 		'.losses | .deleted_files == 0 and .missing_files == 2 and .missing_events == $n'
 }
 
+# Kills the keeper, and the run and its program, in mounts of their own, and waits until they are gone.
+kills_run() {
+	local one all
+	# It starts no other keeper.
+	kill -STOP "$run"
+	all="$keeper $(pgrep -P "$run") $run"
+	kill -KILL $all
+	for one in $all; do
+		until is_ended "$one"; do sleep 0.02; done
+	done
+}
+
 # fills_disk NAME PROGRAM, in mounts of its own: begins a run whose log is on a small disk, and fills this; sets $run, the
 # process of the run, and $keeper
 fills_disk() {
@@ -262,13 +274,11 @@ has_room() {
 	needs_own_directory
 	mkdir disk
 	mkfifo in
-	export -f finds_keeper fills_disk has_room
+	export -f finds_keeper fills_disk has_room is_ended kills_run
 	own_mounts '
 		fills_disk "$@"
 		! ptrace-flush "$1" 2>error
-		# It starts no other keeper.
-		kill -STOP $run
-		kill -KILL "$keeper" $(pgrep -P $run) $run
+		kills_run
 		has_room
 		ptrace-salvage --all
 		ptrace-stat --json disk/run.log' "$me" "$traced"
@@ -389,13 +399,11 @@ has_room() {
 	needs_own_directory
 	mkdir disk
 	mkfifo in
-	export -f finds_keeper fills_disk
+	export -f finds_keeper fills_disk is_ended kills_run
 	own_mounts '
 		fills_disk "$@"
 		! ptrace-flush "$1" 2>error
-		# It starts no other keeper.
-		kill -STOP $run
-		kill -KILL "$keeper" $(pgrep -P $run) $run
+		kills_run
 		ptrace-run -o disk/run.log -- "$2" -n 7 || true
 		[ -e disk/run.log.salvaged ]
 		ptrace-salvage --all --discard' "$me" "$traced"
