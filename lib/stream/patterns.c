@@ -115,16 +115,15 @@ static void judge_anew(struct ptrc_stream_header *h, uint32_t old, struct ptrc_p
 {
 	bool is_out = is_excluded(list, id, name);
 
-	if (is_decided(h, old, id) &&
-	    is_out == is_excluded(ptrc_stream_patterns(h, old), id, name)) {
-		ptrc_bits_add(change->decided, id);
-		return;
-	}
+	/* Also of a decided type: posix_trace_clear() ends the decision. User event types are
+	 * judged again then, but system event types are not. */
 	if (id < PTRC_ID_UNNAMED)
 		list->system |= (uint32_t)is_out << id;
 	else
 		ptrc_store_relaxed(&list->verdict[id], make_verdict(change->patterns, is_out));
-	if (is_out)
+	if (is_decided(h, old, id) && is_out == is_excluded(ptrc_stream_patterns(h, old), id, name))
+		ptrc_bits_add(change->decided, id);
+	else if (is_out)
 		ptrc_bits_add(change->new_told, id);
 }
 

@@ -152,6 +152,16 @@ filtered() {
 	counts run.log traced.event=0 posix_trace_stop=1
 }
 
+@test "clear leaves system events to a pattern that was set again" {
+	make_session
+	ptrace-filter --set --all "$me.a"
+	ptrace-filter --set --all "$me.a"
+	ptrace-clear "$me.a"
+	[ "$(filtered | grep -c '^posix_trace_')" -eq 9 ]
+	ptrace-shutdown "$me.a" 2>/dev/null
+	counts run.log posix_trace_stop=0
+}
+
 @test "as many patterns as can be are shown, and more refused" {
 	make_session
 	ptrace-filter --add --new "$me.a" $(seq -f 'some-quite-long-name.%.0f' 250)

@@ -560,6 +560,20 @@ TEST(clear_keeps_patterns_and_empties_the_filter, "")
 	clear_keeps_patterns(make_stream(0));
 }
 
+TEST(clear_leaves_system_event_types_to_patterns_set_after_the_filter, "")
+{
+	trace_id_t trid = run_with(0, NULL, "*");
+	trace_event_set_t set = ts_set(POSIX_TRACE_STOP, 0U);
+
+	ts_set_filter(trid, &set, POSIX_TRACE_SUB_EVENTSET);
+	set_patterns(trid, NULL, "posix*");
+	set = ts_filter(trid);
+	CHECK(!ts_is_member(&set, POSIX_TRACE_STOP));
+	ts_clear(trid);
+	set = ts_filter(trid);
+	CHECK(ts_is_member(&set, POSIX_TRACE_STOP));
+}
+
 TEST(clear_by_the_keeper_keeps_patterns, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 1 << 20, 64);
