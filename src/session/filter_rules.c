@@ -22,11 +22,10 @@ static int load_patterns(trace_id_t trace, struct patterns *p)
 	return posixtrace_get_patterns(trace, p->list, POSIXTRACE_PATTERNS_MAX, &p->count);
 }
 
-/* Whether the list has this pattern with .pt_how `how` (POSIXTRACE_ONLY or _EXCLUDE; 0: any of them). */
 static bool has_pattern(const struct patterns *p, int how, const char *text)
 {
 	for (size_t i = 0; i < p->count; i++)
-		if ((!how || p->list[i].pt_how == how) && !strcmp(p->list[i].pt_glob, text))
+		if (p->list[i].pt_how == how && !strcmp(p->list[i].pt_glob, text))
 			return true;
 	return false;
 }
@@ -43,12 +42,14 @@ static bool add_pattern(struct patterns *p, int how, const char *text)
 	return true;
 }
 
+/* Removes a pattern of --exclude. Without a pattern of --only other events would be filtered out than before. */
 static void remove_pattern(struct patterns *p, const char *text)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < p->count; i++)
-		if (strcmp(p->list[i].pt_glob, text) != 0)
+		if (p->list[i].pt_how != POSIXTRACE_EXCLUDE ||
+		    strcmp(p->list[i].pt_glob, text) != 0)
 			p->list[kept++] = p->list[i];
 	p->count = kept;
 }
@@ -90,7 +91,8 @@ static int take_text(trace_id_t trace, struct patterns *p, uint32_t flags, const
 
 	if (error)
 		return error;
-	if (!find(trace, text, set) && !is_new && !(is_removed && has_pattern(p, 0, text)))
+	if (!find(trace, text, set) && !is_new &&
+	    !(is_removed && has_pattern(p, POSIXTRACE_EXCLUDE, text)))
 		return ENOENT;
 	if (is_removed)
 		remove_pattern(p, text);

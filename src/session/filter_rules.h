@@ -24,7 +24,7 @@ static inline bool ptrc_filter_rules_is_glob(const char *text)
  * text ends with its null byte; all texts are checked before anything is changed. Returns 0 or an error number,
  * with the index of the text that caused it in *culprit:
  *   ENOENT        no event type has this name or matches this glob. No error with the flag NEW; nor with REMOVE, if
- *                 the stream has a pattern with this text.
+ *                 the stream has a pattern of the kind EXCLUDE with this text.
  *   ENAMETOOLONG  the text is longer than any name
  *   ENOSPC        too many patterns
  *   EINVAL        invalid flags or texts

@@ -140,6 +140,24 @@ filtered() {
 	counts run.log waited.event=0 sound=100
 }
 
+@test "--remove filters out nothing that was recorded: it leaves the patterns of --only" {
+	make_session
+	ptrace-filter --only=traced.event --only='traced.*' "$me.a"
+	ptrace-filter --add "$me.a" traced.event
+	ptrace-filter --remove "$me.a" traced.event 'traced.*'
+	[ "$(filtered | grep traced)" = $'--only=traced.event\n--only=traced.*' ]
+	# Only the pattern of --exclude is one that --remove knows.
+	ptrace-filter --only=late.event --exclude=later.event "$me.a"
+	refuses 1 'late.event: no event type of session*' ptrace-filter --remove "$me.a" late.event
+	ptrace-filter --remove "$me.a" later.event
+	[ "$(filtered | grep -- --)" = --only=late.event ]
+	ptrace-filter --remove "$me.a" '*'
+	[ "$(filtered)" = --only=late.event ]
+	go done
+	ptrace-shutdown "$me.a" 2>/dev/null
+	counts run.log traced.event=10
+}
+
 @test "clear empties it, and the patterns stay" {
 	make_session
 	ptrace-filter --add "$me.a" posix_trace_stop
