@@ -571,3 +571,40 @@ void ptrc_text_quote(struct ptrc_buffer *b, const char *text, size_t size)
 	put_text(b, text, size, true);
 	ptrc_buffer_char(b, '"');
 }
+
+/* Whether the text can be shown without escapes. */
+static bool is_printable(const char *text)
+{
+	struct ptrc_buffer b = PTRC_BUFFER_INIT;
+	size_t size = strlen(text);
+	bool is_same;
+
+	ptrc_text_put(&b, text, size);
+	is_same = b.used == size && !memcmp(b.bytes, text, size);
+	ptrc_buffer_free(&b);
+	return is_same;
+}
+
+void ptrc_text_word(struct ptrc_buffer *b, const char *text)
+{
+	bool is_plain;
+
+	if (!text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUV"
+			       "WXYZ0123456789_./+,@%:-")]) {
+		ptrc_buffer_text(b, text);
+		return;
+	}
+	is_plain = is_printable(text);
+	ptrc_buffer_text(b, is_plain ? "'" : "$'");
+	for (; *text; text++) {
+		if (is_plain && *text == '\'')
+			ptrc_buffer_text(b, "'\\''");
+		else if (!is_plain && (*text == '\'' || *text == '\\'))
+			ptrc_buffer_format(b, "\\%c", *text);
+		else if (is_plain || (*text >= ' ' && *text < 0x7f))
+			ptrc_buffer_char(b, *text);
+		else
+			ptrc_buffer_format(b, "\\%03o", (unsigned int)(unsigned char)*text);
+	}
+	ptrc_buffer_char(b, '\'');
+}

@@ -184,4 +184,8 @@ void ptrc_text_put(struct ptrc_buffer *, const char *, size_t);
 /* Puts the text as ptrc_text_put() does, but in quotes, and escapes quotes in it. */
 void ptrc_text_quote(struct ptrc_buffer *, const char *, size_t);
 
+/* Puts the text as one word of a shell. Quotes it if necessary; if it has characters that cannot be printed,
+ * puts it as $'...' with octal escapes. */
+void ptrc_text_word(struct ptrc_buffer *, const char *);
+
 #endif

@@ -43,45 +43,6 @@ static void put_pattern(struct ptrc_buffer *b, const char *name)
 	ptrc_buffer_text(b, name ? "'" : "*'");
 }
 
-/* Whether the text can be shown without escapes. */
-static bool is_printable(const char *text)
-{
-	struct ptrc_buffer b = PTRC_BUFFER_INIT;
-	size_t size = strlen(text);
-	bool is_same;
-
-	ptrc_text_put(&b, text, size);
-	is_same = b.used == size && !memcmp(b.bytes, text, size);
-	ptrc_buffer_free(&b);
-	return is_same;
-}
-
-/* Puts the text as one word of a shell. Quotes it if necessary; if it has characters that cannot be printed,
- * puts it as $'...' with octal escapes. */
-static void put_word(struct ptrc_buffer *b, const char *text)
-{
-	bool is_plain;
-
-	if (!text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUV"
-			       "WXYZ0123456789_./+,@%:-")]) {
-		ptrc_buffer_text(b, text);
-		return;
-	}
-	is_plain = is_printable(text);
-	ptrc_buffer_text(b, is_plain ? "'" : "$'");
-	for (; *text; text++) {
-		if (is_plain && *text == '\'')
-			ptrc_buffer_text(b, "'\\''");
-		else if (!is_plain && (*text == '\'' || *text == '\\'))
-			ptrc_buffer_format(b, "\\%c", *text);
-		else if (is_plain || (*text >= ' ' && *text < 0x7f))
-			ptrc_buffer_char(b, *text);
-		else
-			ptrc_buffer_format(b, "\\%03o", (unsigned int)(unsigned char)*text);
-	}
-	ptrc_buffer_char(b, '\'');
-}
-
 static void put_moment(struct ptrc_buffer *b, const char *option, int64_t ns)
 {
 	struct timespec t = ptrc_when_timespec(ns);
@@ -112,12 +73,12 @@ static void put_layouts(struct ptrc_buffer *b, const struct ptrc_rules *r)
 		ptrc_buffer_format(&word, "%s=%s", l->layouts[i]->pattern, l->layouts[i]->text);
 		ptrc_buffer_char(&word, '\0');
 		ptrc_buffer_text(b, " --decode=");
-		put_word(b, word.bytes);
+		ptrc_text_word(b, word.bytes);
 	}
 	ptrc_buffer_free(&word);
 	if (has_file) {
 		ptrc_buffer_text(b, " --config=");
-		put_word(b, r->config);
+		ptrc_text_word(b, r->config);
 	}
 }
 
@@ -132,7 +93,7 @@ static void put_logs(struct ptrc_buffer *b, const struct ptrc_check *check,
 		is_moving |= ptrc_reader_is_moving(&check->query->sources[i].reader);
 	for (size_t i = 0; check->messages && i < check->messages->count; i++) {
 		ptrc_buffer_text(b, " --clock-sync=");
-		put_word(b, check->messages->texts[i]);
+		ptrc_text_word(b, check->messages->texts[i]);
 	}
 	for (size_t i = 0; i < check->query->source_count; i++)
 		if (is_moving || i == c->at.source || (c->has_other && i == c->other.source)) {
@@ -140,7 +101,7 @@ static void put_logs(struct ptrc_buffer *b, const struct ptrc_check *check,
 
 			/* ptrace-dump would take a path that starts with '-' for an option. */
 			ptrc_buffer_text(b, *path == '-' && path[1] ? " ./" : " ");
-			put_word(b, path);
+			ptrc_text_word(b, path);
 		}
 }
 
