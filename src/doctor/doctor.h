@@ -44,7 +44,7 @@ struct ptrc_doctor {
 
 /*
  * Prints a finding as one line. `check` is the name of the check, on which scripts rely. `thing` is the
- * examined object. `advice` says what to do and may be NULL.
+ * examined object. `advice` says what to do and may be NULL; it is printed without escapes, so that it can be a command.
  */
 void ptrc_doctor_say(struct ptrc_doctor *, enum ptrc_doctor_status, const char *check,
 		     const char *thing, const char *advice, const char *format, ...)

@@ -63,7 +63,7 @@ void ptrc_doctor_say(struct ptrc_doctor *d, enum ptrc_doctor_status status, cons
 		ptrc_text_put(d->out, message, strlen(message));
 		if (advice) {
 			ptrc_buffer_text(d->out, "; ");
-			ptrc_text_put(d->out, advice, strlen(advice));
+			ptrc_buffer_text(d->out, advice);
 		}
 		ptrc_buffer_char(d->out, '\n');
 	}

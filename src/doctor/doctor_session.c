@@ -18,9 +18,6 @@
 #include "src/session/traced.h"
 #include "src/query/reader.h"
 
-/* The bytes of the longest advice, a command with the names of an event and of a session. */
-enum { ADVICE_MAX = TRACE_EVENT_NAME_MAX + PTRC_SESSION_NAME_MAX + 40 };
-
 /* Reports if the log, a named pipe, accepts no data, so that the keeper (which writes the log) has to wait. */
 static void check_pipe(struct ptrc_doctor *d, const char *log)
 {
@@ -141,7 +138,7 @@ static void check_target(struct ptrc_doctor *d, const struct ptrc_session_state 
 static void check_session(struct ptrc_doctor *d, const struct ptrc_session_state *s)
 {
 	struct ptrc_losses losses;
-	char advice[ADVICE_MAX];
+	char advice[PTRC_SESSION_NAME_MAX + 40];
 	bool is_full = false;
 	char text[32];
 
@@ -172,20 +169,40 @@ static void check_session(struct ptrc_doctor *d, const struct ptrc_session_state
 	check_log_file(d, s);
 }
 
-/* Writes a command that the user can copy. If the event's name has a quote ('), the command is wrong, which is
- * accepted because such names are rare. */
-static const char *say_remove(char advice[ADVICE_MAX], const char *session, const char *event)
+/* What the advice tells ptrace-filter to remove, as words for the shell. has_dash: an EVENT starts with '-'. */
+struct removal {
+	struct ptrc_buffer words;
+	bool has_dash;
+};
+
+static void add_text(struct removal *r, const char *text)
 {
-	snprintf(advice, ADVICE_MAX, "ptrace-filter --remove %s '%s'", session, event);
-	return advice;
+	r->has_dash |= *text == '-';
+	ptrc_buffer_char(&r->words, ' ');
+	ptrc_text_word(&r->words, text);
+}
+
+/* Adds a name as a glob that matches nothing else. */
+static void add_name(struct removal *r, const char *name)
+{
+	struct ptrc_buffer glob = PTRC_BUFFER_INIT;
+
+	for (; *name; name++) {
+		if (strchr("*?[\\", *name))
+			ptrc_buffer_char(&glob, '\\');
+		ptrc_buffer_char(&glob, *name);
+	}
+	ptrc_buffer_char(&glob, '\0');
+	add_text(r, glob.bytes);
+	ptrc_buffer_free(&glob);
 }
 
 static void check_event(struct ptrc_doctor *d, const char *session, unsigned long refused)
 {
 	struct ptrc_nearest nearest = {0};
-	const struct posixtrace_pattern *pattern = NULL;
-	bool has_only = false, is_in_only = false;
-	char advice[ADVICE_MAX];
+	struct removal removal = {PTRC_BUFFER_INIT, false};
+	struct ptrc_buffer advice = PTRC_BUFFER_INIT;
+	bool has_only = false, is_in_only = false, is_in_glob = false;
 	struct ptrc_session_types types;
 	unsigned long long events = 0;
 	size_t found = 0, filtered = 0;
@@ -200,39 +217,49 @@ static void check_event(struct ptrc_doctor *d, const char *session, unsigned lon
 			found++;
 			filtered += type->is_filtered;
 			events += type->events;
+			if (type->is_filtered && ptrc_glob_matches(d->event, type->name))
+				is_in_glob = true;
+			else if (type->is_filtered)
+				add_name(&removal, type->name);
 		} else if (!ptrc_filter_rules_is_glob(d->event)) {
 			ptrc_nearest_offer(&nearest, d->event, type->name);
 		}
 	}
+	if (is_in_glob)
+		add_text(&removal, d->event);
 	for (size_t i = 0; i < types.pattern_count; i++) {
 		const struct posixtrace_pattern *p = &types.patterns[i];
 		bool is_match = ptrc_glob_matches(p->pt_glob, d->event);
 
 		has_only |= p->pt_how == POSIXTRACE_ONLY;
 		is_in_only |= p->pt_how == POSIXTRACE_ONLY && is_match;
-		if (p->pt_how == POSIXTRACE_EXCLUDE && is_match)
-			pattern = p;
+		if (!found && p->pt_how == POSIXTRACE_EXCLUDE && is_match)
+			add_text(&removal, p->pt_glob);
 	}
+	ptrc_buffer_format(&advice, "ptrace-filter --remove %s%s", session,
+			   removal.has_dash ? " --" : "");
+	ptrc_buffer_bytes(&advice, removal.words.bytes, removal.words.used);
+	ptrc_buffer_char(&advice, '\0');
 	if (events)
 		ptrc_doctor_ok(d, "event", session, "%s happened %llu time%s", d->event, events,
 			       events == 1 ? "" : "s");
-	if (filtered && filtered < found)
-		ptrc_doctor_problem(d, "filtered", session, say_remove(advice, session, d->event),
+	if (filtered && found > 1)
+		ptrc_doctor_problem(d, "filtered", session, advice.bytes,
 				    "filters out %zu of %zu event types %s", filtered, found,
 				    d->event);
 	else if (filtered)
-		ptrc_doctor_problem(d, "filtered", session, say_remove(advice, session, d->event),
-				    "filters out %s", d->event);
+		ptrc_doctor_problem(d, "filtered", session, advice.bytes, "filters out %s",
+				    d->event);
 	else if (found && !events)
 		ptrc_doctor_note(d, "event", session, NULL,
 				 "%s was opened, but has not happened while it was traced",
 				 d->event);
-	else if (!found && pattern)
-		ptrc_doctor_problem(
-			d, "filtered", session, say_remove(advice, session, pattern->pt_glob),
-			"will filter out %s when it is opened, because of the pattern %s", d->event,
-			pattern->pt_glob);
-	else if (!found && has_only && !is_in_only)
+	else if (!found && removal.words.used)
+		ptrc_doctor_problem(d, "filtered", session, advice.bytes,
+				    "will filter out %s when it is opened, because a pattern of "
+				    "--exclude matches it",
+				    d->event);
+	if (!found && has_only && !is_in_only)
 		ptrc_doctor_problem(d, "filtered", session,
 				    "change its patterns: ptrace-filter --only",
 				    "will filter out %s when it is opened, because no pattern of "
@@ -247,6 +274,8 @@ static void check_event(struct ptrc_doctor *d, const char *session, unsigned lon
 		ptrc_doctor_problem(d, "event", session, NULL,
 				    "no process that it traces has opened an event %s%s", d->event,
 				    ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
+	ptrc_buffer_free(&removal.words);
+	ptrc_buffer_free(&advice);
 	ptrc_session_types_free(&types);
 }
 

@@ -337,13 +337,48 @@ diagnoses() {
 	traced_session "$me.e" --start -- -w -e shop.order
 	ptrace-filter --add "$me.e" shop.order
 	diagnoses problem filtered 'filters out shop.order' --event=shop.order "$me.e"
-	finds problem filtered "ptrace-filter --remove $me.e 'shop.order'"
+	finds problem filtered "ptrace-filter --remove $me.e shop.order"
 	diagnoses problem filtered 'all events that the process has: shop.order' "$pid"
 	diagnoses problem filtered 'filters out shop.order' --event=shop.order "$pid"
 	ptrace-filter --add --new "$me.e" 'later.*'
-	diagnoses problem filtered 'when it is opened, because of the pattern later[.][*]' --event=later.one "$me.e"
-	ptrace-filter --set --all "$me.e"
-	diagnoses problem filtered "when it is opened, because of the pattern [*]; ptrace-filter --remove $me.e '[*]'" -e later.one "$me.e"
+	diagnoses problem filtered "when it is opened, because a pattern of --exclude matches it; ptrace-filter --remove $me.e 'later[.][*]'$" --event=later.one "$me.e"
+	ptrace-filter --only='shop.*' --exclude='ne?' --exclude='o*' --exclude='n*' "$me.e"
+	diagnoses problem filtered "ptrace-filter --remove $me.e 'ne[?]' 'n[*]'$" -e new "$me.e"
+	finds problem filtered 'no pattern of --only'
+}
+
+# advised: runs the command that the doctor advises to let the event of the session through
+advised() {
+	local command
+	doctor --event="$2" "$1"
+	command=$(jq -r --arg session "$1" 'select(.check == "filtered" and .thing == $session).advice' <<<"$stdout")
+	run ptrace-doctor --event="$2" "$1"
+	[[ $output == *"; $command"* ]]
+	eval "$command"
+	doctor --event="$2" "$1"
+	fails finds problem filtered
+}
+
+@test "the advice about a filter is a command for the shell, whatever the names" {
+	local name n=0
+	for name in "it's" -dash '[z]' 'back\' $'line\nfeed'; do
+		traced_session "$me.$((++n))" --start -- -w -e "$name"
+		ptrace-filter --set --all "$me.$n"
+		advised "$me.$n" "$name"
+		[ "$(ptrace-filter "$me.$n" | wc -l)" -eq 10 ]
+	done
+	ptrace-filter --exclude='-*' --exclude='-z?' "$me.1"
+	advised "$me.1" -z1
+	[ "$(ptrace-filter "$me.1" | wc -l)" -eq 9 ]
+	# A pattern, and a name that it does not match, although it is the same text.
+	mkfifo never
+	begins pid ptrace-run --name="$me.p" -o run.log -- sh -c '"$0" -e z
+		exec "$0" -w -e "[z]" <>never' "$traced"
+	is_open() { ptrace-events --names "$me.p" | grep -Fqx '[z]'; }
+	wait_until is_open
+	ptrace-filter --set --all "$me.p"
+	diagnoses problem filtered 'filters out 2 of 2 event types' --event='[z]' "$me.p"
+	advised "$me.p" '[z]'
 }
 
 @test "logs: without events, with them, cut short, none" {
