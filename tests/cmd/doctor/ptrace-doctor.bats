@@ -377,7 +377,7 @@ advised() {
 	is_open() { ptrace-events --names "$me.p" | grep -Fqx '[z]'; }
 	wait_until is_open
 	ptrace-filter --set --all "$me.p"
-	diagnoses problem filtered 'filters out 2 of 2 event types' --event='[z]' "$me.p"
+	diagnoses problem filtered "filters out 2 of 2 event types .*remove $me.p '[\\\\][[]z]' '[[]z]'\$" --event='[z]' "$me.p"
 	advised "$me.p" '[z]'
 }
 
