@@ -169,7 +169,7 @@ static void check_session(struct ptrc_doctor *d, const struct ptrc_session_state
 	check_log_file(d, s);
 }
 
-/* What the advice tells ptrace-filter to remove, as words for the shell. has_dash: an EVENT starts with '-'. */
+/* Words for the shell: events and patterns that the advice lets ptrace-filter remove. has_dash: one starts with '-'. */
 struct removal {
 	struct ptrc_buffer words;
 	bool has_dash;
