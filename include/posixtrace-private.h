@@ -301,8 +301,8 @@ int ptrc_log_add_part(trace_id_t, const void *bytes, size_t size, int *is_comple
 
 /*
  * Selects events as posixtrace_log_select() does and, if `always` is not NULL, also the events of
- * the types in `always`, whatever their times, and each OVERFLOW and RESUME for damage that is
- * found without reading the other parts.
+ * the types in `always`, whatever their times, the event after each of them, and each OVERFLOW and
+ * RESUME for damage that is found without reading the other parts.
  */
 int ptrc_log_select(trace_id_t, const struct posixtrace_span *, size_t count,
 		    const trace_event_set_t *types, const trace_event_set_t *always);

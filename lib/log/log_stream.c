@@ -101,10 +101,13 @@ struct ptrc_log_stream {
 	struct packet *reported; /* packet of the last event reported; NULL: a made-up event */
 	/* The selection of times and types. A packet without any selected event is skipped. Without
 	 * spans, all times are selected; without has_types, all types. With has_always, events of
-	 * the types in `always`, and gaps, are selected at all times. */
+	 * the types in `always`, what follows them, and gaps are selected at all times. */
 	struct posixtrace_span *spans;
 	size_t span_count;
 	bool has_types, has_always;
+	/* The packet opened last may end with an event of a type in `always`. So the next packet,
+	 * which has the event that follows it, is opened, too. */
+	bool opens_next;
 	uint64_t types[PTRC_SET_WORD_COUNT];
 	uint64_t always[PTRC_SET_WORD_COUNT];
 	int64_t skipped_ns; /* latest time of the events of skipped packets */
@@ -427,7 +430,7 @@ static bool can_skip(const struct ptrc_log_stream *l, const struct ptrc_log_entr
 			  ptrc_bits_have(l->types, POSIX_TRACE_RESUME);
 
 	*error = 0;
-	if (e->is_missing || e->is_damaged)
+	if (e->is_missing || e->is_damaged || l->opens_next)
 		return false;
 	/* If there is a gap before the packet, the packet's first event ends the gap. So the time
 	 * of the packet is taken to begin with the gap. */
@@ -493,6 +496,8 @@ static int open_due(struct ptrc_log_stream *l)
 			l->next_entry++;
 			continue;
 		}
+		if (!error && l->has_always)
+			l->opens_next = may_have_types(l, e, l->always, &error);
 		if (!error)
 			error = open_packet(l, e);
 		if (error == ENOMEM)
@@ -647,6 +652,7 @@ static void rewind_events(struct ptrc_log_stream *l)
 	l->gap = (struct gap){.state = GAP_NONE};
 	ptrc_sequencer_reset(&l->sequencer);
 	l->next_entry = 0;
+	l->opens_next = false;
 	l->place = l->from;
 	l->place_events = 0;
 	while (l->by_number && l->next_entry < l->reader.entry_count &&

@@ -459,6 +459,24 @@ names_stopped_keeper() {
 	ptrace-stat --allow-loss --diff --json "$since" "$until" large.log large.log | jq -e '.before.span_ns == 2000'
 }
 
+@test "pairs: the event that ends a loss is read, also if it is in another part of the log" {
+	printf 'event %d 7 7 req.%s\n' 12000 begin 15000 end 16000 begin | made pairs.log
+	large=hex:$(printf '%02000d' 0)
+	# With some of the sizes os.lost is the last event of a part.
+	for size in $(seq 600 40 999); do
+		{
+			echo 'layout os.lost u64 events, u32 processor, bool withheld'
+			printf "event %d 9 9 tick $large\n" $(seq 253)
+			printf "event 900 9 9 tick hex:%0$((2 * size))d\n" 0
+			echo 'event 1000 9 9 os.lost u64:3 u32:0 u8:0'
+			printf "event %d 9 9 tick $large\n" $(seq 2000 2254)
+			echo 'event 20000 9 9 tick'
+		} | made large.log
+		exits 0 ptrace-stat --json --allow-loss --label=a=pairs.log '--pair=req by pid' --since=@1700000000.000010 large.log pairs.log
+		jq -e '.pairs[0] | .count == 1 and .cut == 0' <<<"$stdout"
+	done
+}
+
 @test "pairs: a loss lasts to the next event of its log, whichever are selected" {
 	made os.log <<-END
 		layout os.lost u64 events, u32 processor, bool withheld
