@@ -130,7 +130,7 @@ bool ptrc_quantity_read_whole(const char *text, size_t size, ptrc_whole *whole)
 	}
 	if (is_negative)
 		*whole = -*whole;
-	return true;
+	return size > 0;
 }
 
 long double ptrc_quantity_value(const struct ptrc_quantity *q)

@@ -113,6 +113,14 @@ static bool whole_of(const struct ptrc_operand *o, const struct ptrc_value *v, p
 	       v->kind == PTRC_VALUE_HEX;
 }
 
+/* Like whole_of(), but also takes the digits of a text, which comparisons with another text must not. */
+static bool digits_of(const struct ptrc_operand *o, const struct ptrc_value *v, ptrc_whole *number)
+{
+	return o->is_field && v->kind == PTRC_VALUE_TEXT
+		       ? ptrc_quantity_read_whole(v->bytes, v->size, number)
+		       : whole_of(o, v, number);
+}
+
 static bool number_of(const struct ptrc_operand *o, const struct ptrc_value *v,
 		      struct ptrc_quantity *q)
 {
@@ -121,7 +129,7 @@ static bool number_of(const struct ptrc_operand *o, const struct ptrc_value *v,
 		return o->has_number;
 	}
 	*q = (struct ptrc_quantity){0};
-	q->is_whole = whole_of(o, v, &q->whole);
+	q->is_whole = digits_of(o, v, &q->whole);
 	return q->is_whole || ptrc_value_number(v, &q->number);
 }
 
@@ -167,8 +175,8 @@ static bool quantify_value(const struct ptrc_operand *o, const struct ptrc_value
 			return false;
 		if (v->kind == PTRC_VALUE_FLOAT)
 			number = ptrc_value_shown_single(v->f);
-		*q = whole_of(o, v, &whole) ? ptrc_quantity_whole(o->dimensions, whole)
-					    : ptrc_quantity_number(o->dimensions, number);
+		*q = digits_of(o, v, &whole) ? ptrc_quantity_whole(o->dimensions, whole)
+					     : ptrc_quantity_number(o->dimensions, number);
 		break;
 	}
 	if (o->field.id != PTRC_FIELD_MEMBER) {

@@ -992,7 +992,8 @@ TEST(fractions_are_what_they_are_shown_as, "")
 TEST(whole_numbers_are_compared_exactly_with_floating_point_fields, "")
 {
 	static const char json[] =
-		"{\"n\":9007199254740992.0,\"p\":1e17,\"t\":\"9007199254740993\",\"w\":123456789012345678901}";
+		"{\"n\":9007199254740992.0,\"p\":1e17,\"t\":\"9007199254740993\",\"w\":123456789012345678901,"
+		"\"l\":\"123456789012345678901\"}";
 	struct {
 		double even, shown, huge, ns;
 		uint64_t odd;
@@ -1012,6 +1013,7 @@ TEST(whole_numbers_are_compared_exactly_with_floating_point_fields, "")
 		   "data.huge + 0 < 1180591620717411303425",
 		   "data.j.w == 123456789012345678901 && data.j.w < 123456789012345678902",
 		   "data.j.w - 123456789012345678900 == 1 && data.j.w > data.odd",
+		   "data.j.l == 123456789012345678901 && data.j.l < 123456789012345678902",
 		   "data.huge > data.j.w && -data.j.w < -123456789012345678900",
 		   /* Numbers with an exponent or a point are doubles, as those in fields. */
 		   "data.shown == 9.2233720368547758e+18 && data.shown == 9223372036854775808",
