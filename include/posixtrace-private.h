@@ -541,8 +541,9 @@ struct ptrc_inspected_system {
 	 * exist yet, which is no error. EPERM: it is not safe to use. ENOMEM: memory or
 	 * descriptors are exhausted. */
 	int pt_directory_error;
-	/* 0, or why the file `bells` in that directory cannot be used, which each program that has the library
-	 * maps. EPERM: it is something else than such a file. */
+	/* 0, or why the file `bells` in that directory cannot be used. Each program that has the
+	 * library maps this file, and it is made here if it is missing. EPERM: something else has
+	 * its name, or it is not safe to use. */
 	int pt_bells_error;
 	/* Number of active streams of the user, at most TRACE_SYS_MAX. */
 	unsigned int pt_streams;

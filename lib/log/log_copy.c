@@ -195,8 +195,8 @@ static uint32_t add_part(struct posixtrace_log_writer *c, const struct run *run,
 	return *error ? 0 : end;
 }
 
-/* Adds a run, the waiting events of one thread, to the flush, in parts: a packet takes the first events of a part, and
- * the rest of the part is then packed again. */
+/* Adds a run, the waiting events of one thread, to the flush. When a packet takes the first events of a part, the rest
+ * of the part is packed again, so the parts are small. */
 static int add_run(struct posixtrace_log_writer *c, const struct run *run)
 {
 	int error = 0;

@@ -115,8 +115,8 @@ static void judge_anew(struct ptrc_stream_header *h, uint32_t old, struct ptrc_p
 {
 	bool is_out = is_excluded(list, id, name);
 
-	/* Also of a decided type: posix_trace_clear() ends the decision. User event types are
-	 * judged again then, but system event types are not. */
+	/* The verdict of a decided type is stored, too, because posix_trace_clear() ends the
+	 * decision and then judges only user event types again. */
 	if (id < PTRC_ID_UNNAMED)
 		list->system |= (uint32_t)is_out << id;
 	else

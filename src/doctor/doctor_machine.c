@@ -119,10 +119,8 @@ static void check_directory(struct ptrc_doctor *d, int error, int bells_error)
 				    error == EPERM ? "it is not safe" : strerror(error));
 	} else if (bells_error == EPERM) {
 		strcat(path, "/bells");
-		ptrc_doctor_problem(
-			d, "directory", path, "remove it, and start anew what is to be traced",
-			"is not what the library has made, or not only yours: nothing of "
-			"yours can be traced");
+		ptrc_doctor_problem(d, "directory", path, PTRC_TRACE_BELLS_ADVICE,
+				    PTRC_TRACE_BELLS_FAULT);
 	} else {
 		ptrc_doctor_ok(d, "directory", path, "yours, and closed to others");
 	}

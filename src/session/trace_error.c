@@ -64,12 +64,11 @@ static void say_not_allowed(pid_t pid, const char *target, bool has_log)
 				 o.advice ? o.advice : "");
 	else if (s.pt_bells_error == EPERM) {
 		ptrc_inspect_directory(0, path);
-		ptrc_cli_message(
-			strcat(path, "/bells"),
-			"is not what the library has made, or not only yours: nothing of yours "
-			"can be traced; remove it, and start anew what is to be traced");
-	} else
+		ptrc_cli_message(strcat(path, "/bells"),
+				 PTRC_TRACE_BELLS_FAULT "; " PTRC_TRACE_BELLS_ADVICE);
+	} else {
 		ptrc_cli_message(target, "not allowed to trace this process");
+	}
 }
 
 void ptrc_trace_no_process(const char *what, int error)

@@ -36,6 +36,11 @@ void ptrc_trace_error(int stage, int error, pid_t pid, const char *target, const
 /* Returns what is wrong with /proc, so that no process can be traced; NULL if nothing is. */
 const char *ptrc_trace_proc_fault(void);
 
+/* The fault, and the advice, if struct ptrc_inspected_system has EPERM in .pt_bells_error. */
+#define PTRC_TRACE_BELLS_FAULT \
+	"is not what the library has made, or not only yours: nothing of yours can be traced"
+#define PTRC_TRACE_BELLS_ADVICE "remove it, and start anew what is to be traced"
+
 /* Prints why a process could not be started: "cannot start <what>: ...". */
 void ptrc_trace_no_process(const char *what, int error);
 
