@@ -18,6 +18,9 @@
 #define DIGITS 6U
 /* When a name for a new file of the log is sought, at most this many existing names are skipped. */
 #define TAKEN_MAX 100000U
+/* One call of delete_old() looks for at most this many files. There are more only if the saved state
+ * of the log is damaged. */
+#define OLD_MAX 100000U
 /* The pause between a rotation that failed and the next attempt. */
 #define PAUSE_NS INT64_C(10000000000)
 
@@ -191,7 +194,7 @@ static void delete_old(struct ptrc_log_writer *w, uint64_t keep)
 	struct ptrc_log_state *s = &w->state;
 	char path[PTRC_LOG_PATH_BYTES];
 
-	for (; s->oldest < s->member; s->oldest++) {
+	for (uint32_t i = 0; i < OLD_MAX && s->oldest < s->member; i++, s->oldest++) {
 		struct ptrc_log_head head;
 		int fd;
 

@@ -115,7 +115,8 @@ static inline bool ptrc_packer_is_empty(const struct ptrc_packer *p)
 
 uint32_t ptrc_packer_find(struct ptrc_packer *p, uint64_t key, uint32_t len, bool *is_new);
 
-/* Adds an event, which must not be earlier than the previous event. The function may read
+/* Adds an event. If it is earlier than the previous event, which happens only in a damaged stream,
+ * it gets the time of that event, because times in a section do not go back. The function may read
  * ptrc_align8(len) bytes of `data` and write PTRC_PACKED_HEAD_MAX + ptrc_align8(len) +
  * PTRC_PACKED_SLACK bytes at p->out. */
 static PTRC_ALWAYS_INLINE void ptrc_packer_add(struct ptrc_packer *p, int64_t ns, uint64_t key,
@@ -129,6 +130,8 @@ static PTRC_ALWAYS_INLINE void ptrc_packer_add(struct ptrc_packer *p, int64_t ns
 
 	if (PTRC_UNLIKELY(ptrc_packer_is_empty(p)))
 		p->base_ns = p->last_ns = ns;
+	if (PTRC_UNLIKELY(ns < p->last_ns))
+		ns = p->last_ns;
 	if (PTRC_UNLIKELY(!ptrc_packer_suits(p, code, key, len)))
 		code = ptrc_packer_find(p, key, len, &is_new);
 	delta = (uint64_t)ns - (uint64_t)p->last_ns;

@@ -325,9 +325,6 @@ static void pack(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 			is_last = true;
 			walk.off = r.off;
 			break;
-		} else if (ns < p->last_ns) {
-			/* In damaged memory times may go back, but times in a stretch must not. */
-			ns = p->last_ns;
 		}
 		ptrc_packer_add(p, ns, ptrc_packed_key(r.addr, r.id_flags), walk.bytes + r.data,
 				r.len);

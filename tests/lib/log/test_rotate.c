@@ -4,12 +4,14 @@
 #include "tests/support/private_user.h"
 
 #include "tests/support/keeper.h"
+#include "tests/support/stream_memory.h"
 
 #include <glob.h>
 #include <posixtrace-control.h>
 #include <sys/wait.h>
 
 #include "lib/log/log_reader.h"
+#include "lib/log/log_write.h"
 
 #define KIB ((size_t)1024)
 #define LEAST POSIXTRACE_LOG_ROTATION_MIN
@@ -554,6 +556,23 @@ TEST(a_keeper_that_takes_over_goes_on_in_the_last_file, "", NEEDS_KEEPER)
 	CHECK_EQ(counts.pt_earlier_files, 1);
 	CHECK_EQ(counts.pt_missing_files, 1);
 	CHECK_EQ(ts_count(&events, f.id), 205);
+	end(&f);
+}
+
+/* The number of the last file, which a keeper reads when it takes over, is damaged. */
+TEST(a_file_number_that_makes_no_sense_keeps_no_keeper, "", NEEDS_KEEPER)
+{
+	struct family f = begin(LEAST, 0, 2);
+	struct ptrc_stream_header *h = find_stream();
+
+	fill_one(&f, 1);
+	kill_keeper(f.trid);
+	for (size_t copy = 0; copy < 2; copy++)
+		h->log_state[1 + copy * PTRC_LOG_STATE_WORDS +
+			     offsetof(struct ptrc_log_state, member) / 8] = UINT64_C(1) << 62;
+	make(&f, 5);
+	CHECK_OK(posix_trace_clear(f.trid));
+	ts_shutdown(f.trid);
 	end(&f);
 }
 

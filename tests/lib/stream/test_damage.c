@@ -229,6 +229,29 @@ TEST(a_clock_that_makes_no_sense_stops_nobody, "SYSEVENT-08")
 	ts_shutdown(trid);
 }
 
+/* Events are lost between two stamps, and by the clock the first one is the later. */
+TEST(a_gap_that_ends_before_it_begins_keeps_no_keeper, "SYSEVENT-08", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_id_t trid = start_log(POSIX_TRACE_FLUSH, SMALL, POSIX_TRACE_APPEND, 0, fd);
+	trace_event_id_t id = ts_id("marked");
+	struct ptrc_stream_header *h = find_stream();
+
+	emit_marked(id, 0, 1);
+	CHECK_EVENTUALLY((ptrc_clock_update(h, ptrc_stream_now(h)), h->clock_word >> 32 > 1));
+	uint64_t last_lost = ptrc_stream_now(h);
+	emit_marked(id, 1, 5);
+	ptrc_stream_clock(h)[0].ns += INT64_C(1) << 40;
+	h->horizon = last_lost;
+	h->first_lost = h->t0;
+	ts_flush(trid);
+	emit_marked(id, 5, 8);
+	struct ts_events events = ts_end_log(trid, fd);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_OVERFLOW), 1);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_RESUME), 1);
+	ts_expect_numbers(&events, id, 1, 7);
+}
+
 TEST(a_state_lock_that_nobody_holds_is_taken, "SYSEVENT-08")
 {
 	trace_id_t trid = ts_create_running(0, NULL);
