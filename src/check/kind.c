@@ -14,6 +14,11 @@ const struct ptrc_judge_key *ptrc_now_key(struct ptrc_now *n)
 					   k->by_text ? &r->by : NULL);
 		k->hash = ptrc_table_hash(k->key.bytes, k->key.size);
 	}
-	n->trial->without_key += n->is_selected && !k->has_key;
-	return k->has_key ? k : NULL;
+	if (k->has_key)
+		return k;
+	if (n->is_selected && n->trial->keyless_event != n->judge->event_count) {
+		n->trial->keyless_event = n->judge->event_count;
+		n->trial->without_key++;
+	}
+	return NULL;
 }

@@ -104,7 +104,7 @@ extern const struct ptrc_kind ptrc_kind_never, ptrc_kind_exists, ptrc_kind_count
 	ptrc_kind_before, ptrc_kind_pair, ptrc_kind_order;
 
 /* Returns the event's key for the rule. The key is valid until the next event. Returns NULL if the event does not have
- * the field; then counts the event in .without_key if it fulfils the rule's conditions. */
+ * the field; then counts the event in .without_key if it fulfils the rule's conditions and is not counted there yet. */
 const struct ptrc_judge_key *ptrc_now_key(struct ptrc_now *);
 
 /* Returns the entry of the key. If there is no such entry, the first function makes it, the second returns NULL. */

@@ -160,7 +160,7 @@ static void take_begin(struct ptrc_now *n, const struct ptrc_judge_key *k)
 static void compare_with_bounds(struct ptrc_trial *t, const struct ptrc_begin *b,
 				const struct ptrc_moment *end, uint64_t length_ns)
 {
-	bool is_too_long = false, is_too_short = false;
+	bool is_too_long = false, is_too_short = false, is_broken = false;
 
 	for (size_t i = 0; i < t->rule->bound_count; i++) {
 		const struct ptrc_rule_bound *bound = &t->rule->bounds[i];
@@ -169,7 +169,9 @@ static void compare_with_bounds(struct ptrc_trial *t, const struct ptrc_begin *b
 		t->below[i] += is_less;
 		is_too_long |= ptrc_rule_is_upper(bound) && !is_less;
 		is_too_short |= !ptrc_rule_is_upper(bound) && is_less;
+		is_broken |= ptrc_rule_is_limit(bound) && is_less != ptrc_rule_is_upper(bound);
 	}
+	t->broken += is_broken;
 	if (is_too_long)
 		ptrc_cases_add(&t->worst, length_ns, &b->at, end, "took %s",
 			       ptrc_duration_text((int64_t)length_ns, true));
@@ -243,8 +245,7 @@ static void count_unended(struct ptrc_trial *t, const struct ptrc_begin *b, int6
 static bool is_too_long(const struct ptrc_rule *r, int64_t length_ns)
 {
 	for (size_t i = 0; i < r->bound_count; i++)
-		if (r->bounds[i].per_million == PTRC_QUANTILE_MAX &&
-		    ptrc_rule_is_upper(&r->bounds[i]) &&
+		if (ptrc_rule_is_limit(&r->bounds[i]) && ptrc_rule_is_upper(&r->bounds[i]) &&
 		    !ptrc_rule_is_below(&r->bounds[i], length_ns))
 			return true;
 	return false;

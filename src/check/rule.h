@@ -14,6 +14,7 @@
 #include "src/query/query.h"
 #include "src/query/view.h"
 #include "src/query/where.h"
+#include "src/spans/quantiles.h"
 
 enum ptrc_rule_kind {
 	PTRC_RULE_NEVER,
@@ -170,6 +171,13 @@ static inline bool ptrc_rule_is_below(const struct ptrc_rule_bound *b, int64_t n
 {
 	return b->order == PTRC_RULE_AT_MOST || b->order == PTRC_RULE_ABOVE ? ns <= b->ns
 									    : ns < b->ns;
+}
+
+/* Whether a single duration can break the bound: it is an upper bound for the longest duration, or a lower bound
+ * for the shortest one. */
+static inline bool ptrc_rule_is_limit(const struct ptrc_rule_bound *b)
+{
+	return b->per_million == (ptrc_rule_is_upper(b) ? PTRC_QUANTILE_MAX : 0);
 }
 
 /* Makes a rule from the draft and adds it. */

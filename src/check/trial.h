@@ -136,9 +136,9 @@ struct ptrc_trial {
 	uint64_t matched;
 	/* The numbers of events, or of keys for the kinds count, exists and order. kept: the rule
 	 * is kept for them. broken: it is broken. doubtful: events that were lost may decide it.
-	 * open: it was not decided when the log ended. The kind pair counts in .kept the pairs that
-	 * were measured, in .doubtful the events whose other half may be lost, and in .open the
-	 * pairs without an end. */
+	 * open: it was not decided when the log ended. Until the verdict, the kind pair counts in .kept the
+	 * pairs that were measured, in .broken those of them that `max` or `min` forbids, in .doubtful the
+	 * events whose other half may be lost, and in .open the pairs without an end. */
 	uint64_t kept, broken, doubtful, open;
 	/* The numbers of events that lack the field of the rule's key (without_key), of end events whose begin event is
 	 * missing (unmatched_ends), and of end events and answers with an earlier time than the event that they end or
@@ -150,6 +150,8 @@ struct ptrc_trial {
 	/* The number (ptrc_judge.event_count) of the event that was counted last in `cut` or
 	 * `misfits`, so that each event is counted once. */
 	uint64_t maimed_event;
+	/* The same of the event that was counted last in .without_key. */
+	uint64_t keyless_event;
 	/* The number of events of which it is unknown whether they belong to the rule, because
 	 * matching a pattern of an expression would have taken too long. */
 	uint64_t undecided;

@@ -179,13 +179,6 @@ static bool is_kept(const struct ptrc_rule_bound *b, uint64_t below, uint64_t co
 	return (below >= ptrc_quantile_rank(count, b->per_million)) == ptrc_rule_is_upper(b);
 }
 
-/* Whether a single duration can break the bound: it is an upper bound for the longest duration, or a lower bound
- * for the shortest one. */
-static bool is_limit(const struct ptrc_rule_bound *b)
-{
-	return b->per_million == (ptrc_rule_is_upper(b) ? PTRC_QUANTILE_MAX : 0);
-}
-
 /* Decides the bound twice: once as if the pairs without an end were as short as possible, and once as if they
  * were as long as possible. If the results differ, the bound is undecided. With `at_end: ignore`, a pair
  * without an end counts only if it has exceeded the bound already. */
@@ -203,13 +196,13 @@ static void decide_bound(struct ptrc_trial *t, const struct ptrc_ending *e, size
 		return;
 	is_kept_if_long = is_kept(b, t->below[i], count);
 	is_kept_if_short = is_kept(b, t->below[i] + open_below, count);
-	/* If a log was not closed, any number of pairs may be missing: only is_limit() bounds are surely broken. */
+	/* If a log was not closed, any number of pairs may be missing: only limits are surely broken. */
 	is_broken = !is_kept_if_long && !is_kept_if_short &&
-		    (!e->is_unclosed || is_limit(b) || is_end_ignored);
-	/* One duration beyond an is_limit() bound breaks it, whatever events were lost. This includes the time that an
+		    (!e->is_unclosed || ptrc_rule_is_limit(b) || is_end_ignored);
+	/* One duration beyond a limit breaks it, whatever events were lost. This includes the time that an
 	 * open pair had lasted until the next loss. */
 	if (f->has_loss)
-		is_broken &= is_loss_ignored(t) || (is_limit(b) && !e->has_unplaced_loss);
+		is_broken &= is_loss_ignored(t) || (ptrc_rule_is_limit(b) && !e->has_unplaced_loss);
 	f->is_broken |= is_broken;
 	t->broken_bounds |= (unsigned int)is_broken << i;
 	f->is_open |= is_kept_if_long != is_kept_if_short;
@@ -391,6 +384,21 @@ static void settle_existence(struct ptrc_trial *t, const struct findings *f)
 	*(is_kept ? &t->kept : fate_of(t, f)) = 1;
 }
 
+/* For the kind pair: a pair that has lasted too long for `max` breaks the rule, even if its end is missing. If no event
+ * can follow, nothing about the other pairs without an end is undecided. */
+static void settle_pairs(struct ptrc_trial *t)
+{
+	const struct ptrc_rule *r = t->rule;
+	uint64_t late = 0;
+
+	for (size_t i = 0; i < r->bound_count; i++)
+		if (ptrc_rule_is_limit(&r->bounds[i]) && ptrc_rule_is_upper(&r->bounds[i]))
+			late = t->open - t->open_below[i];
+	t->kept -= t->broken;
+	t->open = t->is_final ? 0 : t->open - late;
+	t->broken += late + (t->sources && t->most > r->at_most);
+}
+
 void ptrc_trial_decide(struct ptrc_trial *t)
 {
 	const struct ptrc_rule *r = t->rule;
@@ -429,8 +437,12 @@ void ptrc_trial_decide(struct ptrc_trial *t)
 		settle_counts(t, &f);
 	if (r->kind == PTRC_RULE_EXISTS)
 		settle_existence(t, &f);
+	if (r->kind == PTRC_RULE_LOSS)
+		*(f.is_broken ? &t->broken : f.is_open ? &t->open : &t->kept) = 1;
 	if (r->kind == PTRC_RULE_PAIR && f.is_broken)
 		show_pairs(t);
+	if (r->kind == PTRC_RULE_PAIR)
+		settle_pairs(t);
 }
 
 struct ptrc_cases *ptrc_trial_cases(struct ptrc_trial *t)

@@ -176,6 +176,10 @@ static bool make_key(struct ptrc_pairs *p, size_t number, size_t source, struct 
 		pair->has_key = true;
 		return true;
 	}
+	/* An event may be both a first and a last event of the pair. */
+	if (pair->keyless_event == p->event_count)
+		return false;
+	pair->keyless_event = p->event_count;
 	pair->without_key++;
 	pair->cut_keys += ptrc_view_is_cut(view) && ptrc_view_has_lost(view, &pair->by);
 	return false;
@@ -562,6 +566,7 @@ void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_source *source)
 	if (!r || r->generation != p->generation)
 		r = find_roles(p, type, &source->view);
 	role_count = source->is_for_loss ? 0 : r->count;
+	p->event_count++;
 	for (; i < role_count && r->roles[i].is_end; i++)
 		take_end(p, r->roles[i].pair, source);
 	/* A STOP, an OVERFLOW or an os.lost precedes the lost events, so the pairs that this event itself ends are

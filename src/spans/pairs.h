@@ -80,6 +80,8 @@ struct ptrc_pair {
 	 * was cut. */
 	uint64_t without_key;
 	uint64_t cut_keys;
+	/* The number (ptrc_pairs.event_count) of the event that was counted last in .without_key. */
+	uint64_t keyless_event;
 	/* Some event had the key. */
 	bool has_key;
 	/* There was an event of the type `begin` (has_begin); there was one of the type `end` (has_end). */
@@ -143,7 +145,8 @@ struct ptrc_pairs {
 	/* One for each source; NULL if no event of the source was taken. */
 	struct ptrc_pair_source **sources;
 	size_t source_count;
-	/* The number of begins so far. */
+	/* The numbers of events and of begins so far. */
+	uint64_t event_count;
 	uint64_t begin_count;
 	/* The open begins, by pair and key. */
 	struct ptrc_table open;

@@ -111,6 +111,23 @@ rules() {
 	END
 	prints 0 $'pass *: 1 of 1 answered\n*note: 2 events left out, without data.id\n*' \
 		ptrace-check --decode='[ab]=json' --after 'a -> b by data.id' run.log
+	# Once each, however often the rule names its type.
+	answers 1 'all(.rules[]; .without_key == 1)' ptrace-check --json --decode='[ab]=json' run.log \
+		--after 'a -> a by data.id' --before 'a require a by data.id' --order 'a, a by data.id'
+	answers 0 '.pairs[0].without_key == 1' ptrace-stat --json --decode='a=json' --pair='a..a by data.id' run.log
+}
+
+@test "JSON counts the pairs that break a rule, and those without an end" {
+	timeline run.log 1000:j.begin 2000:j.end 3000:j.begin 7000:j.end 8000:j.begin
+	timeline ended.log 1000:j.begin 2000:j.end 3000:j.begin 7000:j.end 8000:j.begin 9000:os.command
+	made lost.log <<<'lost 1'
+	local counts='[.rules[] | "\(.kept) \(.broken) \(.open)"] | join(", ")'
+	answers 1 "($counts) == \"1 1 1, 2 0 1, 1 1 1, 2 0 1, 2 1 1, 1 0 0\"" ptrace-check --json run.log --max 'j < 2us' \
+		--max 'j < 9us' --min 'j > 2us' --p50 'j < 500ns' --at-most 'j 0 at once' --no-loss
+	# No end can follow.
+	answers 1 "($counts) == \"1 2 0, 2 1 0, 2 0 0\"" ptrace-check --json ended.log --max 'j < 2us' --max 'j < 9us' \
+		--p50 'j < 5us'
+	answers 1 "($counts) == \"0 1 0\"" ptrace-check --json lost.log --no-loss
 }
 
 # broken RULE COLUMN REASON: what is said of a mistake
