@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The verdicts in the formats that services of continuous integration read: TAP 14, the XML of JUnit, and
+/* The verdicts in the formats that services of continuous integration read: TAP 13, the XML of JUnit, and
  * annotations of GitHub. Each rule is a test. A test whose rule is undecided has not passed. */
 #include "config.h"
 #include "src/check/report.h"
@@ -69,7 +69,7 @@ static void put_tap_rule(struct ptrc_buffer *b, const struct ptrc_check *c, stru
 
 void ptrc_check_put_tap(struct ptrc_buffer *b, const struct ptrc_check *c)
 {
-	ptrc_buffer_format(b, "TAP version 14\n1..%zu\n", c->rules->count);
+	ptrc_buffer_format(b, "TAP version 13\n1..%zu\n", c->rules->count);
 	for (size_t i = 0; i < c->rules->count; i++)
 		put_tap_rule(b, c, &c->judge.trials[i], i + 1);
 }

@@ -7,7 +7,7 @@
 #include "src/base/replace.h"
 #include "src/summary/run_result.h"
 
-#define TAP "TAP version 14\n"
+#define TAP "TAP version 13\n"
 #define XML "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"ptrace-check\""
 
 static const struct ptrc_replace_kind kinds[PTRC_CHECK_FORMATS] = {

@@ -71,7 +71,7 @@ shown() {
 		echo "$?" >>said
 		ptrace-event row abcd
 	END
-	[ "$(cat said)" = "ptrace-event: row: this event type exists already, and its layout is not 'json'; --layout gives another one
+	[ "$(cat said)" = "ptrace-event: row: this event type exists already, and its layout is not 'json': ptrace-events shows its layout, and --layout gives it
 1" ]
 	[ "$(shown row .data.rows | tr '\n' ' ')" = '7 1684234849 ' ]
 }
