@@ -84,34 +84,14 @@ static double exact(uint64_t m, uint64_t of_m, uint64_t n, uint64_t of_n)
 	return sum > 0.5L ? 1 : (double)(2 * sum);
 }
 
-/* Returns the place of a quantile in the histogram, as ptrc_quantiles_at() finds it. */
-static size_t place_at(const struct ptrc_quantiles *q, unsigned int per_million)
-{
-	uint64_t rank = ptrc_quantile_rank(q->count, per_million);
-	size_t place = q->first_place;
-
-	for (; rank > count_at(q, place) && place + 1 < end_of(q); place++)
-		rank -= count_at(q, place);
-	return place;
-}
-
-static uint64_t count_above(const struct ptrc_quantiles *q, size_t place)
-{
-	uint64_t count = 0;
-
-	for (size_t i = place + 1; i < end_of(q); i++)
-		count += count_at(q, i);
-	return count;
-}
-
 double ptrc_ranks_compare_at(const struct ptrc_quantiles *a, const struct ptrc_quantiles *b,
 			     unsigned int per_million)
 {
-	size_t of_a = place_at(a, per_million);
-	size_t of_b = place_at(b, per_million);
-	size_t place = of_a < of_b ? of_a : of_b;
+	uint64_t of_a = ptrc_quantiles_at(a, per_million), of_b = ptrc_quantiles_at(b, per_million);
+	uint64_t lesser = of_a < of_b ? of_a : of_b;
 
-	return exact(a->count, count_above(a, place), b->count, count_above(b, place));
+	return exact(a->count, ptrc_quantiles_above(a, lesser), b->count,
+		     ptrc_quantiles_above(b, lesser));
 }
 
 /* ---- runs ---- */

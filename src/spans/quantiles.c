@@ -52,13 +52,13 @@ static int compare(const void *a, const void *b)
 	return (s > t) - (s < t);
 }
 
-/* Returns the length with this rank, which counts from 1, sorting the lengths if necessary. */
-static uint64_t exact_at(struct ptrc_lengths *e, uint64_t count, uint64_t rank)
+/* Returns the exact lengths in ascending order. */
+static const uint64_t *sorted(const struct ptrc_quantiles *q)
 {
-	if (!e->is_sorted)
-		ptrc_sort(e->list, (size_t)count, compare);
-	e->is_sorted = true;
-	return e->list[rank - 1];
+	if (!q->exact->is_sorted)
+		ptrc_sort(q->exact->list, (size_t)q->count, compare);
+	q->exact->is_sorted = true;
+	return q->exact->list;
 }
 
 static size_t place_of(uint64_t length)
@@ -190,7 +190,7 @@ uint64_t ptrc_quantiles_at(const struct ptrc_quantiles *q, unsigned int per_mill
 	if (per_million == PTRC_QUANTILE_MAX)
 		return q->greatest;
 	if (q->exact)
-		return exact_at(q->exact, q->count, rank);
+		return sorted(q)[rank - 1];
 	for (size_t i = 0; i < q->place_count; i++) {
 		if (q->counts[i] >= rank) {
 			length = length_of(q->first_place + i);
@@ -206,6 +206,26 @@ uint64_t ptrc_quantiles_at(const struct ptrc_quantiles *q, unsigned int per_mill
 bool ptrc_quantiles_is_exact(const struct ptrc_quantiles *q)
 {
 	return q->exact || !q->count;
+}
+
+uint64_t ptrc_quantiles_above(const struct ptrc_quantiles *q, uint64_t length)
+{
+	uint64_t first = 0, end = q->count, count = 0;
+
+	if (!q->exact) {
+		for (size_t i = q->place_count; i-- && q->first_place + i > place_of(length);)
+			count += q->counts[i];
+		return count;
+	}
+	while (first < end) {
+		uint64_t middle = first + (end - first) / 2;
+
+		if (sorted(q)[middle] > length)
+			end = middle;
+		else
+			first = middle + 1;
+	}
+	return q->count - first;
 }
 
 uint64_t ptrc_quantiles_octave(const struct ptrc_quantiles *q, unsigned int power)
