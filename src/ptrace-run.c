@@ -139,6 +139,8 @@ static const struct ptrc_cli cli = {
 
 struct run {
 	char **command;
+	/* The file of COMMAND. */
+	char path[PATH_MAX];
 	struct ptrc_logfile log;
 	trace_attr_t attr;
 	/* The session. session_error is the error because of which other commands cannot reach it, or 0. */
@@ -517,15 +519,14 @@ static void need_file(struct run *r)
  * and makes the session. Ends the process on failure. */
 static void prepare(struct run *r, const struct ptrc_config *c)
 {
-	char path[PATH_MAX];
 	/* Looks for COMMAND before it opens the log, so that a misspelt command does not destroy an older log. */
-	int error = ptrc_command_find(r->command[0], path);
+	int error = ptrc_command_find(r->command[0], r->path);
 
 	if (error)
 		exit(say_cannot_execute(r->command[0], error));
 	ptrc_preload_add(&preload, PTRC_PRELOAD_WAITS, &c->waits);
 	ptrc_preload_add(&preload, PTRC_PRELOAD_PROBES, &c->sdt);
-	if (!ptrc_preload_prepare(&preload, path))
+	if (!ptrc_preload_prepare(&preload, r->path))
 		exit(PTRC_EXIT_RUN_FAILED);
 	if (ptrc_config_attributes(c, &r->attr))
 		ptrc_cli_no_memory();
@@ -563,7 +564,7 @@ static void __attribute__((noreturn)) child_main(struct run *r)
 	if (n != 1)
 		_exit(PTRC_EXIT_RUN_FAILED);
 	ptrc_preload_set_environment(&preload);
-	execvp(r->command[0], r->command);
+	execvp(r->path, r->command);
 	error = errno;
 	if (write(r->failure[1], &error, sizeof(error)) < 0)
 		_exit(PTRC_EXIT_RUN_FAILED);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -116,6 +117,8 @@ struct ptrc_os_trace {
 
 	/* While the thread runs, it alone uses the members from here to `has_told_rest`. */
 
+	/* The process is the caller's child (.plan.is_child), which has not begun to execute its program. */
+	bool is_before_program;
 	/* For PTRC_OS_AUTO: no records were taken from the rings yet. None are wanted if a program records an event. */
 	bool is_waiting;
 	struct ptrc_perf *perf;
@@ -261,11 +264,25 @@ static void put_call(struct ptrc_os_trace *t, const struct ptrc_perf_record *r)
 	    sizeof(d.begin.arguments) + strnlen(d.begin.name, sizeof(d.begin.name) - 1) + 1);
 }
 
+/* Whether the record is of what the caller's child did before it began to execute its program. */
+static bool is_before_program(struct ptrc_os_trace *t, const struct ptrc_perf_record *r)
+{
+	if (r->kind == PTRC_PERF_EXEC ||
+	    (r->kind == PTRC_PERF_CALL_BEGIN && r->call.number == SYS_execve))
+		t->is_before_program = false;
+	return t->is_before_program &&
+	       (r->kind == PTRC_PERF_SAMPLE || r->kind == PTRC_PERF_CALL_BEGIN ||
+		r->kind == PTRC_PERF_CALL_END || r->kind == PTRC_PERF_FAULT);
+}
+
 static void put_record(struct ptrc_os_trace *t, const struct ptrc_perf_record *r)
 {
-	uint64_t missing = ptrc_os_throttle_take(&t->throttle, r, t->perf->frequency);
+	uint64_t missing;
 	union data d;
 
+	if (is_before_program(t, r))
+		return;
+	missing = ptrc_os_throttle_take(&t->throttle, r, t->perf->frequency);
 	if (missing)
 		put_lost(t, r, missing, true);
 	memset(&d, 0, sizeof(d));
@@ -810,6 +827,7 @@ struct ptrc_os_trace *ptrc_os_open(const struct ptrc_os_plan *plan, pid_t pid,
 	}
 	t = ptrc_cli_allocate(sizeof(*t));
 	t->plan = *plan;
+	t->is_before_program = plan->is_child;
 	t->is_waiting = plan->kinds == PTRC_OS_AUTO;
 	if (t->is_waiting)
 		t->plan.kinds = PTRC_OS_PROCESS;
