@@ -27,8 +27,7 @@ static inline bool ptrc_timespec_is_valid(const struct timespec *t)
 /* Converts a timespec to nanoseconds. Returns false if the time is out of range. */
 static inline bool ptrc_timespec_to_ns(const struct timespec *t, int64_t *ns)
 {
-	return !__builtin_mul_overflow((int64_t)t->tv_sec, INT64_C(1000000000), ns) &&
-	       !__builtin_add_overflow(*ns, (int64_t)t->tv_nsec, ns);
+	return !__builtin_add_overflow((__int128)t->tv_sec * 1000000000, t->tv_nsec, ns);
 }
 
 /* Converts a timespec to nanoseconds. A time out of range becomes the smallest or the largest

@@ -149,17 +149,14 @@ void ptrc_stat_from_log(struct ptrc_stat *s, struct ptrc_reader *r)
 
 /* For a session, how long it has been running; for a log, the time from its first to its last event; 0 if it is
  * unknown. */
-static int64_t span_ns(const struct ptrc_stat *s)
+static uint64_t span_ns(const struct ptrc_stat *s)
 {
-	int64_t ns;
+	int64_t first = ptrc_when_ns(&s->types.first), last = ptrc_when_ns(&s->types.last);
 
 	if (s->is_session)
-		return s->state.running_ns < INT64_MAX ? (int64_t)s->state.running_ns : 0;
-	if (__builtin_sub_overflow(ptrc_when_ns(&s->types.last), ptrc_when_ns(&s->types.first),
-				   &ns))
-		return 0;
-	/* The difference is negative if the clock was set back. */
-	return ns < 0 ? 0 : ns;
+		return s->state.running_ns < INT64_MAX ? s->state.running_ns : 0;
+	/* The last event is earlier than the first one if the clock was set back. */
+	return last < first ? 0 : (uint64_t)last - (uint64_t)first;
 }
 
 /* The number of events that were recorded. In a session, it includes those that a stream with the policy loop
@@ -173,7 +170,7 @@ static uint64_t recorded(const struct ptrc_stat *s)
 }
 
 /* The number of events or bytes per second, times 100, for a count in `ns` nanoseconds. */
-static uint64_t per_second(uint64_t count, int64_t ns)
+static uint64_t per_second(uint64_t count, uint64_t ns)
 {
 	return (uint64_t)((double)count * 1e11 / (double)ns + 0.5);
 }
@@ -277,7 +274,7 @@ static void put_field_text(struct ptrc_buffer *b, const struct field *f, const s
 	ptrc_buffer_char(b, '\n');
 }
 
-static void put_rate_text(struct ptrc_buffer *b, const char *label, uint64_t count, int64_t ns)
+static void put_rate_text(struct ptrc_buffer *b, const char *label, uint64_t count, uint64_t ns)
 {
 	uint64_t rate = per_second(count, ns);
 
@@ -288,15 +285,15 @@ static void put_rate_text(struct ptrc_buffer *b, const char *label, uint64_t cou
 
 static void put_rates_text(struct ptrc_buffer *b, const struct ptrc_stat *s, bool is_utc)
 {
-	int64_t ns = span_ns(s);
+	uint64_t ns = span_ns(s);
 
 	if (!s->is_session && s->types.event_count) {
 		ptrc_stat_put_time(b, "first event", &s->types.first, is_utc);
 		ptrc_stat_put_time(b, "last event", &s->types.last, is_utc);
 	}
 	ptrc_stat_put_label(b, s->is_session ? "time running (s)" : "time span (s)");
-	ptrc_buffer_format(b, "%lld.%09lld\n", (long long)(ns / 1000000000),
-			   (long long)(ns % 1000000000));
+	ptrc_buffer_format(b, "%llu.%09llu\n", (unsigned long long)(ns / 1000000000),
+			   (unsigned long long)(ns % 1000000000));
 	ptrc_stat_put_number(b, "events", (int64_t)s->types.event_count);
 	ptrc_stat_put_number(b, "bytes of data", (int64_t)s->types.event_bytes);
 	if (!ns)
@@ -365,7 +362,7 @@ static void put_field_json(struct ptrc_json *j, const struct field *f, const str
 	}
 }
 
-static void put_rate_json(struct ptrc_json *j, const char *key, uint64_t count, int64_t ns)
+static void put_rate_json(struct ptrc_json *j, const char *key, uint64_t count, uint64_t ns)
 {
 	uint64_t rate = per_second(count, ns);
 
@@ -375,12 +372,12 @@ static void put_rate_json(struct ptrc_json *j, const char *key, uint64_t count, 
 
 static void put_rates_json(struct ptrc_json *j, const struct ptrc_stat *s)
 {
-	int64_t ns = span_ns(s);
+	uint64_t ns = span_ns(s);
 
 	ptrc_json_u64(j, "event_count", s->types.event_count);
 	ptrc_json_u64(j, "event_bytes", s->types.event_bytes);
 	if (s->is_session)
-		ptrc_json_i64(j, "running_ns", ns);
+		ptrc_json_u64(j, "running_ns", ns);
 	if (!s->is_session && s->types.event_count) {
 		ptrc_json_time(j, "first", &s->types.first);
 		ptrc_json_time(j, "last", &s->types.last);

@@ -42,6 +42,11 @@ load ../../support/helpers
 	done
 }
 
+@test "the time span of a log may be longer than a duration" {
+	timeline run.log -6000000000000000000:a 7000000000000000000:a
+	prints 0 $'*\ntime span (s) *13000000000.000000000\n*' ptrace-stat run.log
+}
+
 @test "a session with a ring as log: events in it" {
 	traced_start -w -W -n 20000
 	ring='--start --log-max-size=80K --log-full-policy=loop --stream-min-size=4M'

@@ -517,7 +517,13 @@ TEST(arguments_that_are_refused, "")
 	CHECK_EQ(posixtrace_log_writer_type(log, NULL, NULL, &id), EINVAL);
 	CHECK_EQ(posixtrace_log_writer_type(log, "a", NULL, NULL), EINVAL);
 	id = type(log, "a");
-	struct posixtrace_event e = event(id, 10, 0, NULL, 0);
+	/* 2^63 and 2^63 + 1 nanoseconds before 1970. */
+	struct posixtrace_event e = event(id, 0, 0, NULL, 0);
+	e.pt_info.posix_timestamp = (struct timespec){-9223372037, 145224192};
+	add(log, e);
+	e.pt_info.posix_timestamp = (struct timespec){-9223372037, 145224191};
+	CHECK_EQ(posixtrace_log_writer_add(log, &e), EINVAL);
+	e = event(id, 10, 0, NULL, 0);
 	CHECK_EQ(posixtrace_log_writer_add(NULL, &e), EINVAL);
 	CHECK_EQ(posixtrace_log_writer_add(log, NULL), EINVAL);
 	add(log, e);
@@ -542,7 +548,7 @@ TEST(arguments_that_are_refused, "")
 	add(log, event(id, 10, 0, large, 60000));
 	CHECK_EQ(posixtrace_log_writer_close(NULL, NULL, 0), EINVAL);
 	CHECK_OK(posixtrace_log_writer_close(log, NULL, 0));
-	CHECK_EQ(ts_log_events(fd).count, 2);
+	CHECK_EQ(ts_log_events(fd).count, 3);
 }
 
 TEST(times_up_to_the_limits, "")
