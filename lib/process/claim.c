@@ -50,7 +50,7 @@ static bool is_ours(const struct claim *c, const struct ptrc_untraced_word *word
 
 	for (uint32_t i = 0; i < word->pid_count; i++) {
 		pid = word->pids[i];
-		if (traces(c, pid, i == 0))
+		if (traces(c, pid, i == 0 && !word->knows_own))
 			return true;
 	}
 	/* If the process could not list all its ancestors, the last ancestor that it listed may still live. So

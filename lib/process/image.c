@@ -104,13 +104,13 @@ static void keep_names(int dirfd, struct ptrc_page *page)
 }
 
 /* Leaves a symbolic link that says that this process could not find out which streams should trace
- * it (untraced.h). */
-static void tell_unknown(int error)
+ * it or, if knows_own, which of its ancestors' streams should (untraced.h). */
+static void tell_unknown(int error, bool knows_own)
 {
 	char name[PTRC_PAGE_NAME_BYTES];
 
 	ptrc_page_name(name, ptrc_here.pid, ptrc_here.ns);
-	ptrc_untraced_tell_unknown(ptrc_here.uid, name, error);
+	ptrc_untraced_tell_unknown(ptrc_here.uid, name, error, knows_own);
 }
 
 /* Called if no earlier program of this process had the library. The page (list of the process's
@@ -120,7 +120,7 @@ static void begin_page(const struct ptrc_page_file *f, bool may_inherit)
 {
 	if (may_inherit && ptrc_here.has_own_proc && ptrc_inherit_is_announced(f->place.dirfd) &&
 	    ptrc_inherit_join(&f->place, f->page, &noted))
-		tell_unknown(ENOMEM);
+		tell_unknown(ENOMEM, true);
 	if (ptrc_page_has(f->page, PTRC_PAGE_SLOT_JOINED))
 		keep_names(f->place.dirfd, f->page);
 	else if (f->page->names_id)
@@ -218,7 +218,7 @@ int ptrc_image_start(int32_t pid, bool sweeps)
 	if (error) {
 		ptrc_here.pid = pid;
 		if (!ptrc_here.is_excluded)
-			tell_unknown(error);
+			tell_unknown(error, false);
 		/* If descriptors or memory are short just now, but the process began without a page, its next
 		 * event tries again. */
 		if (!was_quiet || error == EPERM)

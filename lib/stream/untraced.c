@@ -97,7 +97,7 @@ static bool has_page(const char *directory, const char *name)
 	return ptrc_file_stat_at(AT_FDCWD, path, &st) == 0;
 }
 
-void ptrc_untraced_tell_unknown(uid_t uid, const char *page_name, int error)
+void ptrc_untraced_tell_unknown(uid_t uid, const char *page_name, int error, bool knows_own)
 {
 	char directory[PTRC_SHMDIR_PATH_BYTES + PTRC_SHMDIR_NAME_BYTES], text[TEXT_BYTES];
 	int pid = ptrc_sys_getpid(), parent = (int)ptrc_sys(SYS_getppid, 0);
@@ -114,7 +114,10 @@ void ptrc_untraced_tell_unknown(uid_t uid, const char *page_name, int error)
 	 * /proc, the list ends earlier, without a 0. */
 	for (uint32_t i = 0; i <= PTRC_UNTRACED_PIDS && pid >= 0; i++) {
 		*at++ = ' ';
-		at = ptrc_digits_put(at, (uint64_t)(uint32_t)pid);
+		if (i == 0 && knows_own)
+			*at++ = '-';
+		else
+			at = ptrc_digits_put(at, (uint64_t)(uint32_t)pid);
 		if (pid == 0)
 			break;
 		pid = parent;
@@ -162,6 +165,9 @@ bool ptrc_untraced_read(int dirfd, const char *name, struct ptrc_untraced_word *
 		number = ptrc_digits_take(&at);
 		word->versions = number <= UINT16_MAX ? (uint32_t)number : 0;
 	}
+	word->knows_own = *at == '-';
+	if (word->knows_own)
+		at += at[1] == ' ' ? 2 : 1;
 	while (*at && word->pid_count < PTRC_UNTRACED_PIDS) {
 		const char *from = at;
 

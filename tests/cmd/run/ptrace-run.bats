@@ -640,6 +640,9 @@ untraced() {
 	# The program itself, and a program that it runs. One descriptor is left for libraries.
 	[ "$(untraced bash -c "$few 4; exec \"\$0\" -n 5" "$traced")" = "too few descriptors" ]
 	[ "$(untraced bash -c "$few 4; \"\$0\" -n 5; true" "$traced")" = "too few descriptors" ]
+	# A program that cannot look for streams of its ancestors, but is traced itself.
+	exits 0 ptrace-run -o run.log -- bash -c "$few 5; exec \"\$0\" -n 5" "$traced"
+	[ "$(events run.log traced.event)" -eq 5 ]
 	# With one more each time, either all is recorded or the loss is told.
 	for limit in $(seq 5 16); do
 		run_split ptrace-run -o run.log -- bash -c "$few $limit; \"\$0\" -n 5; true" "$traced"
