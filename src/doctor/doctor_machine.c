@@ -117,7 +117,8 @@ static void check_directory(struct ptrc_doctor *d, int error, int bells_error)
 	} else if (error) {
 		ptrc_doctor_problem(d, "directory", path, NULL, "cannot be used: %s",
 				    error == EPERM ? "it is not safe" : strerror(error));
-	} else if (bells_error == EPERM) {
+	} else if (bells_error == EPERM && !access(SHM, W_OK)) {
+		/* On a read-only /dev/shm, which check_memory() tells, no file can be opened for writing. */
 		strcat(path, "/bells");
 		ptrc_doctor_problem(d, "directory", path, PTRC_TRACE_BELLS_ADVICE,
 				    PTRC_TRACE_BELLS_FAULT);
@@ -132,11 +133,16 @@ static void check_limits(struct ptrc_doctor *d)
 	char text[32];
 	struct rlimit l;
 
-	if (!getrlimit(RLIMIT_FSIZE, &l) && l.rlim_max < PTRC_TRACE_SPACE)
+	if (!getrlimit(RLIMIT_FSIZE, &l) && l.rlim_max < PTRC_TRACE_FILE_LEAST)
 		ptrc_doctor_problem(d, "limits", "ulimit -f", "raise the hard limit of file size",
-				    "no file may be larger than %s, but the file of a stream is, "
-				    "though most of it is empty",
+				    "no file may be larger than %s, but the files of a stream are",
 				    ptrc_doctor_size(l.rlim_max, text));
+	else if (!getrlimit(RLIMIT_FSIZE, &l) && l.rlim_max < PTRC_TRACE_SPACE)
+		ptrc_doctor_note(d, "limits", "ulimit -f",
+				 "use --stream-min-size=64K if a stream cannot be made, and raise "
+				 "the hard limit if logs end early",
+				 "no file may be larger than %s, streams and logs included",
+				 ptrc_doctor_size(l.rlim_max, text));
 	else if (!getrlimit(RLIMIT_FSIZE, &l) && l.rlim_cur < PTRC_TRACE_SPACE)
 		ptrc_doctor_note(d, "limits", "ulimit -f", "raise it if logs end early",
 				 "no file may be larger than %s, logs included",

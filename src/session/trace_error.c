@@ -157,8 +157,11 @@ static void say_no_memory(const char *target)
 		reason = SHM " can have too few more files (df -i " SHM ")";
 	else if (is_below(RLIMIT_AS, 2 * PTRC_TRACE_SPACE))
 		reason = "the limit on address space (ulimit -v) is too low";
-	else if (is_below(RLIMIT_FSIZE, PTRC_TRACE_SPACE))
+	else if (is_below(RLIMIT_FSIZE, PTRC_TRACE_FILE_LEAST))
 		reason = "the limit on file size (ulimit -f) is too low";
+	else if (is_below(RLIMIT_FSIZE, PTRC_TRACE_SPACE))
+		reason = "the limit on file size (ulimit -f) is too low for a stream of this "
+			 "size; --stream-min-size=64K needs less";
 	else if (is_below(RLIMIT_NOFILE, PTRC_TRACE_FILES_LEAST))
 		reason = "the limit on open files (ulimit -n) is too low";
 	if (reason)

@@ -20,6 +20,8 @@
 #define PTRC_TRACE_INODES_LEAST 9
 /* The bytes of address space that a stream needs, which is also the size of its sparse file. */
 #define PTRC_TRACE_SPACE (UINT64_C(320) << 20)
+/* The least limit on file size (RLIMIT_FSIZE) that a stream of 64 KiB and its names object need. */
+#define PTRC_TRACE_FILE_LEAST (UINT64_C(4) << 20)
 /* The least limit on open files (RLIMIT_NOFILE) that a trace needs. */
 #define PTRC_TRACE_FILES_LEAST 32
 

@@ -702,6 +702,8 @@ advised() {
 @test "limits, and all streams taken" {
 	exits 1 bash -c 'ulimit -f 1000; ptrace-doctor --json'
 	finds problem limits 'ulimit -f'
+	exits 0 bash -c 'ulimit -f 6000; ptrace-doctor --json && exec ptrace-run --stream-min-size=64K -o run.log -- true'
+	finds note limits 'stream-min-size=64K'
 	run_split bash -c 'ulimit -n 16; ptrace-doctor --json'
 	finds problem limits 'ulimit -n'
 	if unshare -pf --mount-proc test -w /proc/sys/vm/memfd_noexec; then
@@ -733,9 +735,10 @@ advised() {
 }
 
 @test "a /dev/shm that is read-only is called that, by doctor, run and create" {
-	own_mounts 'mount -t tmpfs -o mode=1777 tmpfs /dev/shm; mount -o remount,ro /dev/shm
+	own_mounts 'mount -t tmpfs -o mode=1777 tmpfs /dev/shm; ptrace-event x; mount -o remount,ro /dev/shm
 		ptrace-doctor' || true
 	[ "$status" -eq 1 ]
+	[ "$(grep -c '^problem' <<<"$stdout")" -eq 1 ]
 	[[ $stdout == *"/dev/shm: is mounted read-only"*"mount -o remount,rw /dev/shm"* ]]
 	[[ $stdout != *chmod* ]]
 	own_mounts 'mount -t tmpfs -o mode=1777 tmpfs /dev/shm; mount -o remount,ro /dev/shm
