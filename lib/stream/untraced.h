@@ -9,9 +9,10 @@
  * link's name is `u.<stream>.<pid>`, and its text starts with the error number of the cause. If
  * this is EPROTO, the two versions follow. If the process does not know its streams, the stream in
  * the name is 0, and the pids of the process and of its ancestors follow in the text; by these pids
- * the controllers find out whether they should have traced the process (lib/process/claim.h). If
- * the process does not know the streams of its ancestors only, its own pid is replaced by '-'. This
- * file makes raw system calls only, because the keeper counts the links for the log.
+ * the controllers find out whether they should have traced the process (lib/process/claim.h). A
+ * process that knows its own streams, and not those of its ancestors, which it should join, has '-'
+ * in place of its pid. This file makes raw system calls only, because the keeper counts the links
+ * for the log.
  */
 #ifndef PTRC_LIB_STREAM_UNTRACED_H
 #define PTRC_LIB_STREAM_UNTRACED_H
@@ -54,9 +55,10 @@ struct ptrc_untraced {
  * a version, nor a namespace, nor a lack of descriptors or memory: then the process is untraced by
  * design. */
 void ptrc_untraced_tell(uid_t uid, uint64_t stream_id, uint32_t refusal);
-/* Leaves a message that the calling process, which does not know its streams or, if knows_own,
- * those of its ancestors that it should join, could not be traced. Does nothing if no stream can be tracing the process: it has no page (the object that
- * lists the streams of a process), and no stream of the user is INHERITED. */
+/* Leaves a message that the calling process could not be traced, because it does not know its
+ * streams or, if knows_own, those of its ancestors. Does nothing if no stream can be tracing the
+ * process: it has no page (the object that lists the streams of a process), and no stream of the
+ * user is INHERITED. */
 void ptrc_untraced_tell_unknown(uid_t uid, const char *page_name, int error, bool knows_own);
 
 /* Parses the name of a link, u.<stream>.<pid>. False: the name has another form. */
