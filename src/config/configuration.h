@@ -13,8 +13,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <posixtrace-control.h>
-
 #include "src/base/buffer.h"
 #include "src/base/cli.h"
 #include "src/config/mark.h"

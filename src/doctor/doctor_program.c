@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "src/base/command.h"
-#include "src/base/message.h"
 #include "src/base/program.h"
 #include "src/base/scope.h"
 #include "src/doctor/doctor.h"

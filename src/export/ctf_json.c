@@ -7,8 +7,6 @@
 #include "config.h"
 #include "src/export/ctf_metadata.h"
 
-#include <string.h>
-
 #include "src/base/json.h"
 #include "src/fields/when.h"
 

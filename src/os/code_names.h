@@ -6,7 +6,6 @@
 #ifndef PTRC_SRC_OS_CODE_NAMES_H
 #define PTRC_SRC_OS_CODE_NAMES_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>

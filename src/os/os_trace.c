@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "include/posixtrace-private.h"
-#include "src/base/message.h"
 #include "src/base/clock.h"
 #include "src/base/scope.h"
 #include "src/os/perf.h"

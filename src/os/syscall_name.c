@@ -3,7 +3,6 @@
 #include "src/os/syscall_name.h"
 
 #include <inttypes.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <sys/syscall.h>
 

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <posixtrace-control.h>
-#include <string.h>
 
 #include "lib/model/glob.h"
 #include "src/base/scope.h"

@@ -8,8 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-
-#include <posixtrace.h>
+#include <trace.h>
 
 /* Whether the process was stopped, by a signal or by a debugger. */
 bool ptrc_keeper_is_stopped(pid_t);

@@ -17,7 +17,6 @@
 #include "include/posixtrace-private.h"
 #include "src/base/message.h"
 #include "src/base/output.h"
-#include "src/base/replace.h"
 #include "src/base/same_file.h"
 #include "src/base/scope.h"
 #include "src/query/reader.h"

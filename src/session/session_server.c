@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +14,8 @@
 #include "src/base/background.h"
 #include "src/base/message.h"
 #include "src/base/clock.h"
-#include "src/os/os_trace.h"
 #include "src/session/filter_rules.h"
 #include "src/session/keeper.h"
-#include "src/session/logfile.h"
 #include "src/session/session_follow.h"
 #include "src/query/reader.h"
 

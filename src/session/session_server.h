@@ -18,7 +18,6 @@
 
 #include <posixtrace-control.h>
 
-#include "include/posixtrace-private.h"
 #include "src/os/os_trace.h"
 #include "src/session/logfile.h"
 #include "src/session/session_protocol.h"

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
-#include "src/base/message.h"
 #include "src/base/output.h"
 #include "src/session/watch.h"
 

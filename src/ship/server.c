@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "src/base/clock.h"
-#include "src/base/message.h"
 
 /* The longest time that connecting may take. */
 #define CONNECT_MS 10000L

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/cli.h"
+#include "src/base/message.h"
 #include "src/base/output.h"
 
 struct log_sink {
