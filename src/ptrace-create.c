@@ -152,11 +152,9 @@ static bool prepare(struct making *m, const struct ptrc_config *c)
 	if (ptrc_config_attributes(c, &m->attr))
 		ptrc_cli_no_memory();
 	/* Standard output gets the names of the sessions, which would be mixed into the log. */
-	if (c->output && ptrc_output_is(c->output)) {
-		ptrc_cli_message(c->output, "is standard output, which gets the names of "
-					    "sessions; name another file");
-		return false;
-	}
+	if (c->output && ptrc_output_is(c->output))
+		return ptrc_cli_message(c->output, "is standard output, which gets the names of "
+						   "sessions; name another file");
 	if (!ptrc_orphans_settle(c->output))
 		return false;
 	if (!c->output)

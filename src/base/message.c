@@ -84,13 +84,14 @@ const char *ptrc_cli_write_reason(int error)
 	return error == EFBIG ? "File too large (see ulimit -f)" : strerror(error);
 }
 
-void ptrc_cli_message(const char *thing, const char *format, ...)
+bool ptrc_cli_message(const char *thing, const char *format, ...)
 {
 	va_list values;
 
 	va_start(values, format);
 	message(thing, format, values, false);
 	va_end(values);
+	return false;
 }
 
 void ptrc_cli_count_text(char *text, size_t size, unsigned long long count, const char *format)
@@ -124,9 +125,9 @@ const char *ptrc_message_last(void)
 	return last;
 }
 
-void ptrc_cli_error(const char *thing, int error)
+bool ptrc_cli_error(const char *thing, int error)
 {
-	ptrc_cli_message(thing, "%s", strerror(error));
+	return ptrc_cli_message(thing, "%s", strerror(error));
 }
 
 void ptrc_cli_usage(const char *thing, const char *format, ...)

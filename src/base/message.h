@@ -13,8 +13,9 @@
 void ptrc_message_begin(const char *program, int usage_status);
 
 /* Prints "program: thing: reason" on one line, escaped by ptrc_escape(). `thing` is what the message is about,
- * such as a path; NULL is left out, and "" is printed as ''. */
-void ptrc_cli_message(const char *thing, const char *format, ...)
+ * such as a path; NULL is left out, and "" is printed as ''. Always returns false, so that a function that fails can
+ * return the result. */
+bool ptrc_cli_message(const char *thing, const char *format, ...)
 	__attribute__((format(printf, 2, 3), nonnull(2)));
 
 /* Prints "program: thing: COUNT text". Where the text has [one|several], the first word is printed if the count
@@ -35,8 +36,8 @@ const char *ptrc_cli_process_reason(int error);
  * reached. */
 const char *ptrc_cli_write_reason(int error);
 
-/* Prints "program: thing: reason", where the reason is the text of the error number. */
-void ptrc_cli_error(const char *thing, int error);
+/* Prints "program: thing: reason", where the reason is the text of the error number. Always returns false. */
+bool ptrc_cli_error(const char *thing, int error);
 
 /* Prints a message that also mentions --help, and exits with the status for wrong usage. */
 void ptrc_cli_usage(const char *thing, const char *format, ...)

@@ -44,28 +44,24 @@ static bool may_replace(int fd, const char *path, const struct ptrc_replace_kind
 	struct stat st;
 	int error;
 
-	if (fstat(fd, &st)) {
-		ptrc_cli_error(path, errno);
-		return false;
-	}
-	if (S_ISBLK(st.st_mode)) {
-		ptrc_cli_message(path, "is a block device; --force overwrites it");
-		return false;
-	}
+	if (fstat(fd, &st))
+		return ptrc_cli_error(path, errno);
+	if (S_ISBLK(st.st_mode))
+		return ptrc_cli_message(path, "is a block device; --force overwrites it");
 	if (!S_ISREG(st.st_mode) || !st.st_size)
 		return true;
 	error = has_signature(&st, path, kind, &is_ours);
 	if (error)
-		ptrc_cli_message(path,
-				 "exists and cannot be read, so it may not be %s: %s; name another "
-				 "file, or replace this one with --force",
-				 kind->noun, strerror(error));
-	else if (!is_ours)
-		ptrc_cli_message(path,
-				 "exists and is not %s; name another file, or replace this one "
-				 "with --force",
-				 kind->noun);
-	return is_ours;
+		return ptrc_cli_message(
+			path,
+			"exists and cannot be read, so it may not be %s: %s; name another "
+			"file, or replace this one with --force",
+			kind->noun, strerror(error));
+	return is_ours ||
+	       ptrc_cli_message(path,
+				"exists and is not %s; name another file, or replace this one "
+				"with --force",
+				kind->noun);
 }
 
 /* Opens the existing file at the path. If it is a FIFO without a reader, prints a message and waits for a reader.

@@ -457,10 +457,8 @@ static bool open_trace(struct ptrc_export *x)
 		c->processes[i] = ULONG_MAX;
 	/* Readers treat traces with the same UUID as one trace, so each export gets a random
 	 * UUID. */
-	if (getrandom(c->uuid, sizeof(c->uuid), 0) != (ssize_t)sizeof(c->uuid)) {
-		ptrc_cli_error("random numbers", errno);
-		return false;
-	}
+	if (getrandom(c->uuid, sizeof(c->uuid), 0) != (ssize_t)sizeof(c->uuid))
+		return ptrc_cli_error("random numbers", errno);
 	/* These bits mark a random UUID (RFC 4122). */
 	c->uuid[6] = (c->uuid[6] & 0x0f) | 0x40;
 	c->uuid[8] = (c->uuid[8] & 0x3f) | 0x80;

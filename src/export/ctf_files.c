@@ -13,6 +13,7 @@
 
 #include "src/base/message.h"
 #include "src/base/output.h"
+#include "src/base/scope.h"
 #include "src/export/ctf_metadata.h"
 
 static const char metadata_name[] = "metadata";
@@ -29,16 +30,14 @@ static void put_name(char name[NAME_BYTES], size_t file)
 		snprintf(name, NAME_BYTES, "%s", metadata_name);
 }
 
-static void say(const struct ptrc_ctf_files *f, size_t file, int error)
+static bool say(const struct ptrc_ctf_files *f, size_t file, int error)
 {
-	struct ptrc_buffer path = PTRC_BUFFER_INIT;
+	PTRC_SCOPED char *path = NULL;
 	char name[NAME_BYTES];
 
 	put_name(name, file);
-	ptrc_buffer_format(&path, "%s/%s", f->path, name);
-	ptrc_buffer_char(&path, '\0');
-	ptrc_cli_error(path.bytes, error);
-	ptrc_buffer_free(&path);
+	path = ptrc_cli_text("%s/%s", f->path, name);
+	return ptrc_cli_error(path, error);
 }
 
 /* Removes all files that this process has made, and the directory if this process has made it. */
@@ -73,21 +72,18 @@ static bool is_stream(const char *name)
 
 static bool has_signature(int dir)
 {
+	PTRC_SCOPED_FD fd =
+		openat(dir, metadata_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	char bytes[SIGNATURE_MAX];
-	int fd = openat(dir, metadata_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	bool answer = false;
-	ssize_t n;
+	ssize_t n = fd < 0 ? -1 : read(fd, bytes, sizeof(bytes));
 
-	if (fd < 0)
-		return false;
-	n = read(fd, bytes, sizeof(bytes));
 	for (size_t i = 0; ptrc_ctf_versions[i]; i++) {
 		const char *signature = ptrc_ctf_versions[i]->signature;
 		size_t size = strlen(signature);
 
 		answer |= n >= (ssize_t)size && !memcmp(bytes, signature, size);
 	}
-	close(fd);
 	return answer;
 }
 
@@ -106,7 +102,7 @@ static DIR *open_list(int dir)
  * names, are not files of a CTF trace. Returns 0 or an error number. */
 static int look(int dir, size_t *count, size_t *others)
 {
-	DIR *list = open_list(dir);
+	PTRC_SCOPED_DIR *list = open_list(dir);
 	struct dirent *e;
 
 	*count = *others = 0;
@@ -119,13 +115,12 @@ static int look(int dir, size_t *count, size_t *others)
 		++*count;
 		*others += !is_stream(e->d_name) && strcmp(e->d_name, metadata_name) != 0;
 	}
-	closedir(list);
 	return errno;
 }
 
 static int remove_trace(int dir)
 {
-	DIR *list = open_list(dir);
+	PTRC_SCOPED_DIR *list = open_list(dir);
 	int error = list ? 0 : errno;
 	struct dirent *e;
 
@@ -135,12 +130,8 @@ static int remove_trace(int dir)
 	while (list && !error && (e = readdir(list)))
 		if (is_stream(e->d_name) && unlinkat(dir, e->d_name, 0))
 			error = errno;
-	error = error ? error : errno;
-	if (list)
-		closedir(list);
-	if (!error && unlinkat(dir, metadata_name, 0))
-		error = errno;
-	return error;
+	error = error ?: errno;
+	return error || !unlinkat(dir, metadata_name, 0) ? error : errno;
 }
 
 /* Removes the trace from an existing directory. Returns false, after a message, if it must not or cannot do
@@ -152,22 +143,16 @@ static bool clear(int dir, const char *path, bool is_forced)
 
 	if (!error && !count)
 		return true;
-	if (!error && !is_forced) {
-		ptrc_cli_message(path,
-				 "exists and is not empty; name another directory, or replace an "
-				 "export to ctf with --force");
-		return false;
-	}
-	if (!error && (others || !has_signature(dir))) {
-		ptrc_cli_message(path, "exists and is not an export to ctf, or holds other files; "
-				       "name another directory");
-		return false;
-	}
-	if (!error)
-		error = remove_trace(dir);
-	if (error)
-		ptrc_cli_error(path, error);
-	return !error;
+	if (!error && !is_forced)
+		return ptrc_cli_message(
+			path, "exists and is not empty; name another directory, or replace an "
+			      "export to ctf with --force");
+	if (!error && (others || !has_signature(dir)))
+		return ptrc_cli_message(path,
+					"exists and is not an export to ctf, or holds other files; "
+					"name another directory");
+	error = error ?: remove_trace(dir);
+	return !error || ptrc_cli_error(path, error);
 }
 
 /* ---- begin and end ---- */
@@ -193,10 +178,7 @@ static bool make_all(struct ptrc_ctf_files *f, size_t streams, const char *signa
 		if (f->files[f->count] < 0)
 			return false;
 	}
-	if (write(f->files[0], signature, strlen(signature)) >= 0)
-		return true;
-	say(f, 0, errno);
-	return false;
+	return write(f->files[0], signature, strlen(signature)) >= 0 || say(f, 0, errno);
 }
 
 bool ptrc_ctf_files_open(struct ptrc_ctf_files *f, const char *path, bool is_forced, size_t streams,

@@ -119,22 +119,16 @@ bool ptrc_logfile_open(struct ptrc_logfile *l, const char *path, const trace_att
 	PTRC_SCOPED char *log = NULL;
 
 	*l = (struct ptrc_logfile){.path = path, .fd = -1, .is_rotated = is_rotated(attr)};
-	if (l->is_rotated && is_there && !S_ISREG(st.st_mode)) {
-		ptrc_cli_message(path, "is not a regular file, so it cannot be rotated");
-		return false;
-	}
-	if (has_wrong_policy(path, attr)) {
-		ptrc_logfile_say_wrong_policy(path);
-		return false;
-	}
+	if (l->is_rotated && is_there && !S_ISREG(st.st_mode))
+		return ptrc_cli_message(path, "is not a regular file, so it cannot be rotated");
+	if (has_wrong_policy(path, attr))
+		return ptrc_logfile_say_wrong_policy(path);
 	/* Of a rotated log only later files may exist. Once a new first file is made, they are no log any more. */
 	if (!is_there || S_ISREG(st.st_mode)) {
 		log = rotated_log_of(path);
 		l->replaced = ptrc_reader_log_id(log ? log : path);
-		if (log && has_keeper(log)) {
-			ptrc_cli_message(path, "%s", is_written);
-			return false;
-		}
+		if (log && has_keeper(log))
+			return ptrc_cli_message(path, "%s", is_written);
 	}
 	l->fd = ptrc_replace_open(path, &log_kind, is_forced, &l->is_new);
 	if (l->fd < 0)
@@ -192,8 +186,7 @@ static bool remove_own(const char *path, const char *end, const struct move *m)
 	(void)end;
 	if (ptrc_reader_log_id(path) != m->id || !unlink(path))
 		return true;
-	ptrc_cli_error(path, errno);
-	return false;
+	return ptrc_cli_error(path, errno);
 }
 
 /* Whether the file can get its new name: no file of something else has it. */
@@ -217,8 +210,7 @@ static bool move_own(const char *path, const char *end, const struct move *m)
 	to = ptrc_cli_text("%s%s", m->to, end);
 	if (!rename(path, to))
 		return true;
-	ptrc_cli_error(to, errno);
-	return false;
+	return ptrc_cli_error(to, errno);
 }
 
 static bool remove_later_files(const char *path, uint64_t id)
@@ -254,14 +246,12 @@ static bool move_to_old(const struct ptrc_logfile *l, bool is_forced)
 
 	snprintf(old, sizeof(old), "%s.old", l->path);
 	m.older = ptrc_reader_log_id(old);
-	if (m.id && !visit_later_files(l->path, &m, is_free)) {
-		ptrc_cli_message(
+	if (m.id && !visit_later_files(l->path, &m, is_free))
+		return ptrc_cli_message(
 			l->path,
 			"cannot be renamed to %s, as a file of something else has the name "
 			"of one of its later files; move that away, or name another file",
 			old);
-		return false;
-	}
 	/* Unless is_forced, this refuses a PATH.old that is neither a log nor empty. */
 	fd = ptrc_replace_open(old, &log_kind, is_forced, &is_new);
 	if (fd < 0)
@@ -273,8 +263,7 @@ static bool move_to_old(const struct ptrc_logfile *l, bool is_forced)
 	/* If the first file was deleted, so is that of PATH.old. */
 	if (l->is_new ? !unlink(old) : !rename(l->path, old))
 		return true;
-	ptrc_cli_error(old, errno);
-	return false;
+	return ptrc_cli_error(old, errno);
 }
 
 bool ptrc_logfile_put_away(const char *path, const char *what)
@@ -292,11 +281,10 @@ bool ptrc_logfile_put_away(const char *path, const char *what)
 			snprintf(to, sizeof(to), "%s.salvaged.%d", path, n);
 	}
 	/* ENOENT: the first file was deleted, and the others are to be renamed. */
-	if (error && (error != ENOENT || !m.id)) {
-		ptrc_cli_message(path, "is %s, and cannot be put away: %s; name another file", what,
-				 strerror(error));
-		return false;
-	}
+	if (error && (error != ENOENT || !m.id))
+		return ptrc_cli_message(path,
+					"is %s, and cannot be put away: %s; name another file",
+					what, strerror(error));
 	ptrc_cli_message(to, "is now %s", what);
 	return move_later_files(path, &m);
 }
@@ -343,9 +331,10 @@ bool ptrc_logfile_keep_old(struct ptrc_logfile *l, const trace_attr_t *attr, boo
 	return true;
 }
 
-void ptrc_logfile_say_wrong_policy(const char *path)
+bool ptrc_logfile_say_wrong_policy(const char *path)
 {
-	ptrc_cli_message(path, "is not a regular file, which needs the log-full-policy append");
+	return ptrc_cli_message(path,
+				"is not a regular file, which needs the log-full-policy append");
 }
 
 bool ptrc_logfile_is_gone(int fd, const char *path)
@@ -412,10 +401,8 @@ bool ptrc_log_target_is_free(const struct ptrc_query *q, const char *path, const
 {
 	PTRC_SCOPED char *log = rotated_log_of(path);
 
-	if (log && has_keeper(log)) {
-		ptrc_cli_message(path, "%s", is_written);
-		return false;
-	}
+	if (log && has_keeper(log))
+		return ptrc_cli_message(path, "%s", is_written);
 	return !log || !is_read(q, -1, ptrc_reader_log_id(log), path, if_read);
 }
 

@@ -60,8 +60,8 @@ bool ptrc_logfile_keep_old(struct ptrc_logfile *, const trace_attr_t *, bool is_
 /* Called when the new log has a start: removes the other files of the rotated log that it replaces. */
 void ptrc_logfile_begun(const struct ptrc_logfile *);
 
-/* Prints that the file at the path is of a type that needs the log-full policy append. */
-void ptrc_logfile_say_wrong_policy(const char *path);
+/* Prints that the file at the path is of a type that needs the log-full policy append. Always returns false. */
+bool ptrc_logfile_say_wrong_policy(const char *path);
 
 /* Whether the path no longer leads to the regular file of this descriptor. Returns false for files of other types:
  * what was written to a FIFO is with its reader, wherever the path leads. */

@@ -174,10 +174,8 @@ static bool check_release(const char *library)
 	char *map = map_file(library, &size), *found;
 	char release[40] = "unknown";
 
-	if (!map) {
-		ptrc_cli_error(library, errno);
-		return false;
-	}
+	if (!map)
+		return ptrc_cli_error(library, errno);
 	found = memmem(map, size, RELEASE, strlen(RELEASE));
 	if (found) {
 		found += strlen(RELEASE);
@@ -187,11 +185,10 @@ static bool check_release(const char *library)
 	munmap(map, size);
 	if (!strcmp(release, PACKAGE_VERSION))
 		return true;
-	ptrc_cli_message(library,
-			 "is of release %s, and this command of release " PACKAGE_VERSION
-			 "; --functions, --waits and --sdt need both of the same release",
-			 release);
-	return false;
+	return ptrc_cli_message(library,
+				"is of release %s, and this command of release " PACKAGE_VERSION
+				"; --functions, --waits and --sdt need both of the same release",
+				release);
 }
 
 static bool is_wanted(const struct ptrc_preload *p)
@@ -212,18 +209,16 @@ bool ptrc_preload_prepare(struct ptrc_preload *p, const char *path)
 
 	if (!is_wanted(p))
 		return true;
-	if (!find_library(library)) {
-		ptrc_cli_message(library, "is preloaded for --functions, --waits and --sdt: %s",
-				 strerror(errno));
-		return false;
-	}
+	if (!find_library(library))
+		return ptrc_cli_message(library,
+					"is preloaded for --functions, --waits and --sdt: %s",
+					strerror(errno));
 	if (!check_release(library))
 		return false;
 	/* In LD_PRELOAD, a blank or a colon separates paths, and cannot be escaped. */
-	if (strpbrk(library, " :")) {
-		ptrc_cli_message(library, "cannot be preloaded: its path has a blank or a colon");
-		return false;
-	}
+	if (strpbrk(library, " :"))
+		return ptrc_cli_message(library,
+					"cannot be preloaded: its path has a blank or a colon");
 	/* The user's libraries come first, because the runtime of a sanitizer has to be the first. */
 	ptrc_buffer_format(&p->libraries, "%s%s%s%c", others ? others : "",
 			   others && *others ? ":" : "", library, '\0');

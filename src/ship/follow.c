@@ -3,7 +3,6 @@
 
 #include "src/ship/follow.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 
 #include "src/base/clock.h"
 #include "src/base/message.h"
+#include "src/base/scope.h"
 #include "src/base/table.h"
 #include "src/fields/when.h"
 #include "src/session/session_client.h"
@@ -74,7 +74,7 @@ static struct followed *find(struct followed **all, char *path)
 
 static int scan(const char *directory, struct followed **all)
 {
-	DIR *d = opendir(directory);
+	PTRC_SCOPED_DIR *d = opendir(directory);
 	const struct dirent *entry;
 
 	if (!d)
@@ -84,14 +84,11 @@ static int scan(const char *directory, struct followed **all)
 		f->look = 0;
 	}
 	while ((entry = readdir(d))) {
+		PTRC_SCOPED char *path = ptrc_cli_text("%s/%s", directory, entry->d_name);
 		struct followed *f;
 		struct stat st;
-		char *path;
 
-		if (*entry->d_name == '.')
-			continue;
-		path = ptrc_cli_text("%s/%s", directory, entry->d_name);
-		if (ptrc_ship_is_log(path, &st)) {
+		if (*entry->d_name != '.' && ptrc_ship_is_log(path, &st)) {
 			uint64_t key[] = {st.st_dev, st.st_ino, (uint64_t)st.st_size,
 					  (uint64_t)ptrc_when_ns(&st.st_mtim)};
 
@@ -100,9 +97,7 @@ static int scan(const char *directory, struct followed **all)
 			/* The hash is a sum, because readdir() returns the files of a rotated log in any order. */
 			f->look += ptrc_table_hash(key, sizeof(key));
 		}
-		free(path);
 	}
-	closedir(d);
 	return 0;
 }
 
@@ -134,8 +129,8 @@ static void forget(struct followed **all, bool is_all)
 static void remove_log(struct ptrc_ship_follow *follow, const char *directory,
 		       struct followed **all, struct followed *f)
 {
+	PTRC_SCOPED_DIR *d = NULL;
 	const struct dirent *entry;
-	DIR *d;
 
 	/* If a file of the log has changed since the log was sent, another log may have replaced it, so nothing
 	 * is removed. */
@@ -143,19 +138,16 @@ static void remove_log(struct ptrc_ship_follow *follow, const char *directory,
 		return;
 	d = opendir(directory);
 	while (d && (entry = readdir(d))) {
-		char *path = ptrc_cli_text("%s/%s", directory, entry->d_name);
+		PTRC_SCOPED char *path = ptrc_cli_text("%s/%s", directory, entry->d_name);
 		struct stat st;
-		char *log = ptrc_ship_is_log(path, &st) ? ptrc_reader_first_path(path) : NULL;
+		PTRC_SCOPED char *log =
+			ptrc_ship_is_log(path, &st) ? ptrc_reader_first_path(path) : NULL;
 
 		/* The first file is removed last, because without it ptrc_reader_first_path() cannot find out to
 		 * which log the other files belong. */
 		if (log && !strcmp(log, f->path) && strcmp(path, f->path) && unlink(path))
 			ptrc_cli_error(path, errno);
-		free(log);
-		free(path);
 	}
-	if (d)
-		closedir(d);
 	if (unlink(f->path) && errno != ENOENT)
 		ptrc_cli_error(f->path, errno);
 	ptrc_ship_forget(follow->shipper, f->path);
@@ -242,19 +234,15 @@ static bool find_log(const char *session, char **path)
 	const struct ptrc_session_state *s;
 	int error = ptrc_session_stat(session, &s);
 
-	if (error) {
-		ptrc_cli_message(session, "%s%s", ptrc_session_explain(error),
-				 error == ENOENT && !access(session, F_OK)
-					 ? "; a log is sent without --follow"
-					 : "");
-		return false;
-	}
-	if (!s->has_log || s->is_log_gone) {
-		ptrc_cli_message(session,
-				 "has no log, which has to keep its events until the server "
-				 "has them");
-		return false;
-	}
+	if (error)
+		return ptrc_cli_message(session, "%s%s", ptrc_session_explain(error),
+					error == ENOENT && !access(session, F_OK)
+						? "; a log is sent without --follow"
+						: "");
+	if (!s->has_log || s->is_log_gone)
+		return ptrc_cli_message(session,
+					"has no log, which has to keep its events until the server "
+					"has them");
 	*path = ptrc_cli_copy(s->log);
 	return true;
 }
@@ -266,7 +254,7 @@ enum ptrc_ship_result ptrc_ship_session(struct ptrc_ship_follow *follow, const c
 	enum ptrc_ship_result result;
 	bool is_tried = false, is_silent = false;
 	struct ptrc_ship_log *log = NULL;
-	char *path;
+	char *path = NULL;
 
 	if (!find_log(session, &path))
 		return PTRC_SHIP_LOG_FAILED;

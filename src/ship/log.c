@@ -66,18 +66,13 @@ static bool begin(struct ptrc_ship_log *l, const char *path, uint64_t end)
 	l->view.reader = &l->reader;
 	l->last_ns = ptrc_when_ns(&created);
 	l->is_shortened = !error && place.pl_first_part;
-	if (l->is_shortened && !access(path, F_OK)) {
-		/* The rows of this file would get the same numbers as those of the first file. */
-		ptrc_cli_message(path,
-				 "is a later file of a rotated log, and cannot be sent alone");
-		return false;
-	}
-	if (!error)
-		error = ptrc_reader_select_parts(&l->reader, 0, end);
-	if (error) {
-		ptrc_cli_error(path, error);
-		return false;
-	}
+	/* The rows of this file would get the same numbers as those of the first file. */
+	if (l->is_shortened && !access(path, F_OK))
+		return ptrc_cli_message(
+			path, "is a later file of a rotated log, and cannot be sent alone");
+	error = error ?: ptrc_reader_select_parts(&l->reader, 0, end);
+	if (error)
+		return ptrc_cli_error(path, error);
 	l->id = place.pl_log_id;
 	l->first_part = place.pl_first_part;
 	l->end_part = place.pl_end_part;
@@ -146,9 +141,7 @@ static bool read_event(struct ptrc_ship_log *l)
 
 		posixtrace_log_free_block(r->block.events);
 		r->block.events = NULL;
-		if (ptrc_log_get_place(r->trace, &place))
-			return false;
-		if (!ptrc_reader_next_block(r, &r->block))
+		if (ptrc_log_get_place(r->trace, &place) || !ptrc_reader_next_block(r, &r->block))
 			return false;
 		l->block_place =
 			(struct ptrc_ship_place){.part = place.pl_part, .events = place.pl_events};
@@ -217,20 +210,17 @@ bool ptrc_ship_log_seek(struct ptrc_ship_log *l, const struct ptrc_ship_place *p
 {
 	int error = ptrc_reader_select_parts(&l->reader, place->part, l->limit);
 
-	if (error) {
-		ptrc_cli_error(l->reader.path, error);
-		return false;
-	}
+	if (error)
+		return ptrc_cli_error(l->reader.path, error);
 	l->is_at_event = l->is_at_end = l->is_past_end = false;
 	l->place = (struct ptrc_ship_place){.part = place->part};
 	l->loss = (struct ptrc_reader_gap){0};
 	for (uint64_t i = 0; i < place->events; i++) {
-		if (!ptrc_ship_log_next(l) || l->is_at_end) {
-			ptrc_cli_message(l->reader.path,
-					 "has fewer events than were shipped: it was cut off or "
-					 "is damaged");
-			return false;
-		}
+		if (!ptrc_ship_log_next(l) || l->is_at_end)
+			return ptrc_cli_message(
+				l->reader.path,
+				"has fewer events than were shipped: it was cut off or "
+				"is damaged");
 		ptrc_ship_log_pass(l);
 	}
 	l->place = *place;

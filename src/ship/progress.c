@@ -18,6 +18,7 @@
 #include "src/base/message.h"
 #include "src/base/output.h"
 #include "src/base/same_file.h"
+#include "src/base/scope.h"
 
 static const char head[] = "posixtrace-ship 1\n";
 /* A progress file with more bytes is not valid. */
@@ -153,10 +154,8 @@ bool ptrc_ship_progress_open(struct ptrc_ship_progress *p, const char *path)
 		return false;
 	}
 	size = pread(p->fd, text, sizeof(text), 0);
-	if (size < 0) {
-		ptrc_cli_error(path, errno);
-		return false;
-	}
+	if (size < 0)
+		return ptrc_cli_error(path, errno);
 	/* The file is new, or the process that created it was killed before it wrote anything. */
 	if (!size) {
 		p->is_empty = true;
@@ -165,12 +164,10 @@ bool ptrc_ship_progress_open(struct ptrc_ship_progress *p, const char *path)
 		return true;
 	}
 	text[size < FILE_MAX_BYTES ? size : FILE_MAX_BYTES] = '\0';
-	if ((size_t)size != strlen(text) || !take(p, text)) {
-		ptrc_cli_message(path,
-				 "is not a progress file of ptrace-ship; if it is removed, the log "
-				 "is compared with the rows that the server has");
-		return false;
-	}
+	if ((size_t)size != strlen(text) || !take(p, text))
+		return ptrc_cli_message(
+			path, "is not a progress file of ptrace-ship; if it is removed, the log "
+			      "is compared with the rows that the server has");
 	return true;
 }
 
@@ -179,24 +176,18 @@ static int sync_directory(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	/* The slash is included, so that the directory of "/x" is "/". */
-	char *directory =
+	PTRC_SCOPED char *directory =
 		ptrc_cli_text("%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
-	int fd, error = 0;
+	PTRC_SCOPED_FD fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	/* Some file systems cannot sync a directory (EINVAL). They do not need it. */
-	if (fd < 0 || (fsync(fd) && errno != EINVAL))
-		error = errno;
-	if (fd >= 0)
-		close(fd);
-	free(directory);
-	return error;
+	return fd < 0 || (fsync(fd) && errno != EINVAL) ? errno : 0;
 }
 
 bool ptrc_ship_progress_write(struct ptrc_ship_progress *p)
 {
 	struct ptrc_buffer text = PTRC_BUFFER_INIT;
-	char *name = ptrc_cli_text("%s.new", p->path);
+	PTRC_SCOPED char *name = ptrc_cli_text("%s.new", p->path);
 	int fd, error = 0;
 
 	put(&text, p);
@@ -204,14 +195,10 @@ bool ptrc_ship_progress_write(struct ptrc_ship_progress *p)
 	/* Only the process that holds the lock of the current file locks the new file, so the lock is free. */
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB))
 		error = errno;
-	if (!error)
-		error = ptrc_write_all(fd, text.bytes, text.used);
-	if (!error && fsync(fd))
+	error = error ?: ptrc_write_all(fd, text.bytes, text.used);
+	if (!error && (fsync(fd) || rename(name, p->path)))
 		error = errno;
-	if (!error && rename(name, p->path))
-		error = errno;
-	if (!error)
-		error = sync_directory(p->path);
+	error = error ?: sync_directory(p->path);
 	if (error) {
 		ptrc_cli_error(p->path, error);
 		if (fd >= 0)
@@ -221,7 +208,6 @@ bool ptrc_ship_progress_write(struct ptrc_ship_progress *p)
 		p->fd = fd;
 		p->is_empty = false;
 	}
-	free(name);
 	ptrc_buffer_free(&text);
 	return !error;
 }

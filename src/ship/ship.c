@@ -15,6 +15,7 @@
 
 #include "src/base/clock.h"
 #include "src/base/message.h"
+#include "src/base/scope.h"
 #include "src/base/table.h"
 #include "src/ship/files.h"
 #include "src/ship/log.h"
@@ -232,20 +233,16 @@ static bool fill(struct work *w, uint64_t count, struct had *had, struct ptrc_sh
 		put_rows(w, b, had);
 		ptrc_ship_log_pass(w->log);
 	}
-	if (w->log->reader.error) {
-		ptrc_cli_error(w->path, w->log->reader.error);
-		return false;
-	}
+	if (w->log->reader.error)
+		return ptrc_cli_error(w->path, w->log->reader.error);
 	w->end = w->log->place;
 	/* If reading on fails, the next call reports the error, after this batch was sent. */
 	w->is_end_of_log =
 		w->log->is_closed && !ptrc_ship_log_next(w->log) && !w->log->reader.error;
-	if (count && b->count != count) {
-		ptrc_cli_message(w->path,
-				 "has fewer events than were shipped: it was cut off or is "
-				 "damaged");
-		return false;
-	}
+	if (count && b->count != count)
+		return ptrc_cli_message(w->path,
+					"has fewer events than were shipped: it was cut off or is "
+					"damaged");
 	return true;
 }
 
@@ -521,11 +518,10 @@ static bool take_progress(struct work *w)
 {
 	struct ptrc_ship_progress *p = &w->progress;
 	const struct ptrc_ship_options *o = &w->shipper->server->options;
-	char *path = progress_path(w->shipper, w->path);
-	bool is_open = ptrc_ship_progress_open(p, path), is_same;
+	PTRC_SCOPED char *path = progress_path(w->shipper, w->path);
+	bool is_same;
 
-	free(path);
-	if (!is_open)
+	if (!ptrc_ship_progress_open(p, path))
 		return false;
 	is_same = !p->is_empty && p->log_id == w->log->id;
 	/* Another process may have changed or removed the progress file while the log was kept open. Then rows may
@@ -533,14 +529,12 @@ static bool take_progress(struct work *w)
 	w->has_forgotten = (is_same ? p->place.part : 0) < w->log->first;
 	if (w->has_forgotten)
 		return false;
-	if (!p->is_empty && (strcmp(p->server, o->server) || strcmp(p->database, o->database))) {
-		ptrc_cli_message(
+	if (!p->is_empty && (strcmp(p->server, o->server) || strcmp(p->database, o->database)))
+		return ptrc_cli_message(
 			p->path,
 			"belongs to the database '%s' of %s; --state-directory lets a log be "
 			"shipped to several servers",
 			p->database, p->server);
-		return false;
-	}
 	if (!p->is_empty && !is_same && !p->is_complete)
 		ptrc_cli_message(w->path,
 				 "has replaced another log, of which %" PRIu64
@@ -556,11 +550,10 @@ static bool take_progress(struct work *w)
 
 void ptrc_ship_forget(struct ptrc_shipper *s, const char *path)
 {
-	char *file = progress_path(s, path);
+	PTRC_SCOPED char *file = progress_path(s, path);
 
 	if (unlink(file) && errno != ENOENT)
 		ptrc_cli_error(file, errno);
-	free(file);
 }
 
 void ptrc_ship_let_go(struct ptrc_ship_log **kept)
