@@ -280,7 +280,7 @@ static bool is_object(const struct ptrc_buffer *data)
 
 int main(int argc, char **argv)
 {
-	struct ptrc_buffer data = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER data = PTRC_BUFFER_INIT;
 	bool is_good = true;
 	struct result r = {.pid = 0};
 	const char *name;
@@ -323,7 +323,6 @@ int main(int argc, char **argv)
 		layout = "json";
 	}
 	is_good = is_good && find_and_record(name, &data, &r);
-	ptrc_buffer_free(&data);
 	if (!is_good)
 		return PTRC_EXIT_FAILED;
 	if (is_required && r.streams == 0) {

@@ -92,7 +92,7 @@ static void put_command(struct ptrc_buffer *b, const struct ptrc_session_state *
  * which are wider. */
 static int command_width(const struct ptrc_session_list *all)
 {
-	struct ptrc_buffer b = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER b = PTRC_BUFFER_INIT;
 	size_t width = 15;
 
 	for (size_t i = 0; i < all->count; i++) {
@@ -101,7 +101,6 @@ static int command_width(const struct ptrc_session_list *all)
 			put_command(&b, &all->replies[i].state);
 		width = b.used > width ? b.used : width;
 	}
-	ptrc_buffer_free(&b);
 	return (int)width;
 }
 

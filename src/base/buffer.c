@@ -575,16 +575,13 @@ void ptrc_text_quote(struct ptrc_buffer *b, const char *text, size_t size)
 /* Whether the text can be shown without escapes: ptrc_text_put() would only double its backslashes. */
 static bool is_printable(const char *text)
 {
-	struct ptrc_buffer b = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER b = PTRC_BUFFER_INIT;
 	size_t expected = 0;
-	bool is_same;
 
 	ptrc_text_put(&b, text, strlen(text));
 	for (; *text; text++)
 		expected += *text == '\\' ? 2 : 1;
-	is_same = b.used == expected;
-	ptrc_buffer_free(&b);
-	return is_same;
+	return b.used == expected;
 }
 
 void ptrc_text_word(struct ptrc_buffer *b, const char *text)

@@ -27,6 +27,9 @@ struct ptrc_buffer {
 
 void ptrc_buffer_free(struct ptrc_buffer *);
 
+/* The type of a buffer that is freed at the end of its scope. */
+#define PTRC_SCOPED_BUFFER __attribute__((cleanup(ptrc_buffer_free))) struct ptrc_buffer
+
 /* Makes the buffer larger, so that it has room for `bytes` more bytes. Called by ptrc_buffer_room(). */
 void ptrc_buffer_grow(struct ptrc_buffer *, size_t bytes);
 

@@ -80,7 +80,7 @@ static void put_process(struct ptrc_buffer *b, pid_t pid)
 /* Puts the processes that use the library, apart from this one. If there are none, puts all processes. */
 static void put_processes(struct ptrc_buffer *b)
 {
-	struct ptrc_buffer all = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER all = PTRC_BUFFER_INIT;
 	size_t before = b->used;
 	struct dirent *entry;
 	PTRC_SCOPED_DIR *dir = opendir("/proc");
@@ -96,7 +96,6 @@ static void put_processes(struct ptrc_buffer *b)
 	}
 	if (b->used == before)
 		ptrc_buffer_bytes(b, all.bytes, all.used);
-	ptrc_buffer_free(&all);
 }
 
 static bool is_log(const char *path)

@@ -78,9 +78,8 @@ void ptrc_screen_show(const struct ptrc_buffer *text)
 
 void ptrc_screen_end(void)
 {
-	struct ptrc_buffer out = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER out = PTRC_BUFFER_INIT;
 
 	ptrc_buffer_char(&out, '\n');
 	ptrc_output_write(&out);
-	ptrc_buffer_free(&out);
 }

@@ -185,7 +185,7 @@ static void add_text(struct removal *r, const char *text)
 /* Adds a name as a glob that matches nothing else. */
 static void add_name(struct removal *r, const char *name)
 {
-	struct ptrc_buffer glob = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER glob = PTRC_BUFFER_INIT;
 
 	for (; *name; name++) {
 		if (strchr("*?[\\", *name))
@@ -194,14 +194,13 @@ static void add_name(struct removal *r, const char *name)
 	}
 	ptrc_buffer_char(&glob, '\0');
 	add_text(r, glob.bytes);
-	ptrc_buffer_free(&glob);
 }
 
 static void check_event(struct ptrc_doctor *d, const char *session, unsigned long refused)
 {
 	struct ptrc_nearest nearest = {0};
 	struct removal removal = {PTRC_BUFFER_INIT, false};
-	struct ptrc_buffer advice = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER advice = PTRC_BUFFER_INIT;
 	bool has_only = false, is_in_only = false, is_in_glob = false;
 	struct ptrc_session_types types;
 	unsigned long long events = 0;
@@ -275,7 +274,6 @@ static void check_event(struct ptrc_doctor *d, const char *session, unsigned lon
 				    "no process that it traces has opened an event %s%s", d->event,
 				    ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 	ptrc_buffer_free(&removal.words);
-	ptrc_buffer_free(&advice);
 	ptrc_session_types_free(&types);
 }
 

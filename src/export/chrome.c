@@ -68,7 +68,7 @@ static void put_metadata(struct ptrc_buffer *b, const struct ptrc_export_lane *l
  * which are shown right below it. */
 static void put_new_lane(struct ptrc_buffer *b, struct ptrc_export_lane *lane, bool is_state)
 {
-	struct ptrc_buffer name = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER name = PTRC_BUFFER_INIT;
 	int64_t tid = is_state ? (int64_t)STATES_TID + lane->tid : lane->tid;
 
 	if (!lane->process->is_written) {
@@ -80,7 +80,6 @@ static void put_new_lane(struct ptrc_buffer *b, struct ptrc_export_lane *lane, b
 		ptrc_buffer_text(&name, ": running and waiting");
 	put_metadata(b, lane, tid, "thread_name", &name, 0);
 	put_metadata(b, lane, tid, "thread_sort_index", NULL, 2 * (int64_t)lane->tid + is_state);
-	ptrc_buffer_free(&name);
 	if (is_state) {
 		lane->is_state_written = true;
 		return;
@@ -282,14 +281,13 @@ static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 	struct ptrc_buffer *b = &x->query->out;
 	int64_t tid = STATES_TID + (int64_t)l->source->order;
 	struct ptrc_export_lane lane = {.pid = 0};
-	struct ptrc_buffer name = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER name = PTRC_BUFFER_INIT;
 	struct ptrc_json j = {b, true};
 
 	ptrc_buffer_text(&name, "events lost: ");
 	ptrc_buffer_text(&name, ptrc_reader_shown_name(&l->source->reader));
 	put_metadata(b, &lane, tid, "thread_name", &name, 0);
 	put_metadata(b, &lane, tid, "thread_sort_index", NULL, -1);
-	ptrc_buffer_free(&name);
 	put_phase(b, "X");
 	put_ts(b, ",\"ts\":", l->begin_ns);
 	put_ts(b, ",\"dur\":", l->end_ns - l->begin_ns);

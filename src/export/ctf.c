@@ -214,7 +214,7 @@ static void add_class(struct ctf *c, size_t order, struct type *t, uint32_t *num
 	const struct posix_trace_event_info *info = &view->reader->event;
 	const struct ptrc_reader_name *name = ptrc_reader_name(view->reader, info->posix_event_id);
 	const struct ptrc_layout *layout = kind == PTRC_CTF_FIELDS ? t->layout : NULL;
-	struct ptrc_buffer key = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER key = PTRC_BUFFER_INIT;
 	struct class *class;
 
 	if (c->processes[order] == ULONG_MAX &&
@@ -227,7 +227,6 @@ static void add_class(struct ctf *c, size_t order, struct type *t, uint32_t *num
 	ptrc_buffer_char(&key, (char)is_cut);
 	ptrc_buffer_bytes(&key, name->text, name->size);
 	class = ptrc_table_find(&c->classes, key.bytes, key.used, sizeof(*class));
-	ptrc_buffer_free(&key);
 	if (!class->number) {
 		class->number = (uint32_t)c->classes.count;
 		ptrc_ctf_put_class(c->version, &c->text, class->number - 1, kind, is_cut, layout,
@@ -478,7 +477,7 @@ static bool end(struct ptrc_export *x)
 {
 	struct ctf *c = x->state;
 	const struct ptrc_query *q = x->query;
-	struct ptrc_buffer metadata = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER metadata = PTRC_BUFFER_INIT;
 
 	for (size_t i = 0; i < q->source_count; i++) {
 		struct stream *s = &c->streams[i];
@@ -493,7 +492,6 @@ static bool end(struct ptrc_export *x)
 	c->version->put_head(&metadata, x, c->uuid, c->processes);
 	ptrc_buffer_bytes(&metadata, c->text.bytes, c->text.used);
 	ptrc_ctf_files_finish(&c->files, &metadata);
-	ptrc_buffer_free(&metadata);
 	return true;
 }
 

@@ -254,11 +254,10 @@ static void put_trace_class(struct ptrc_buffer *b, const struct ptrc_export *x,
 			    const unsigned long *processes)
 {
 	struct ptrc_json j = open_fragment(b, "trace-class");
-	struct ptrc_buffer uid = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER uid = PTRC_BUFFER_INIT;
 
 	ptrc_ctf_put_uuid(&uid, uuid);
 	put_text(&j, "uid", uid.bytes, uid.used);
-	ptrc_buffer_free(&uid);
 	ptrc_json_open(&j, "environment", '{');
 	ptrc_ctf_each_fact(x, processes, put_fact, &j);
 	ptrc_json_close(&j, '}');

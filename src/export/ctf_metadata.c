@@ -197,7 +197,7 @@ struct facts {
 
 static void visit(const struct facts *f, const char *name, const char *text, size_t size)
 {
-	struct ptrc_buffer numbered = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER numbered = PTRC_BUFFER_INIT;
 
 	if (!size)
 		return;
@@ -206,7 +206,6 @@ static void visit(const struct facts *f, const char *name, const char *text, siz
 		ptrc_buffer_format(&numbered, "_%zu", f->number + 1);
 	ptrc_buffer_char(&numbered, '\0');
 	f->take(f->arg, numbered.bytes, text, size);
-	ptrc_buffer_free(&numbered);
 }
 
 static void visit_text(const struct facts *f, const char *name, const char *text)
@@ -218,7 +217,7 @@ static void visit_log(const struct facts *f, const struct ptrc_source *s, unsign
 {
 	struct posixtrace_log_host host = {0};
 	struct posixtrace_log_process p = {0};
-	struct ptrc_buffer text = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER text = PTRC_BUFFER_INIT;
 	struct ptrc_json j = {&text, true};
 	trace_id_t trace = s->reader.trace;
 
@@ -243,7 +242,6 @@ static void visit_log(const struct facts *f, const struct ptrc_source *s, unsign
 	ptrc_buffer_char(&text, '}');
 	if (ptrc_losses_is_any(&s->losses))
 		visit(f, "losses", text.bytes, text.used);
-	ptrc_buffer_free(&text);
 }
 
 void ptrc_ctf_each_fact(const struct ptrc_export *x, const unsigned long *processes,

@@ -32,7 +32,7 @@ static const char types[] =
  * digit may follow. */
 static void put_quoted(struct ptrc_buffer *b, const char *text, size_t size)
 {
-	struct ptrc_buffer whole = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER whole = PTRC_BUFFER_INIT;
 
 	ptrc_text_put_utf8(&whole, text, size);
 	ptrc_buffer_char(b, '"');
@@ -48,7 +48,6 @@ static void put_quoted(struct ptrc_buffer *b, const char *text, size_t size)
 		ptrc_buffer_char(b, (char)c);
 	}
 	ptrc_buffer_char(b, '"');
-	ptrc_buffer_free(&whole);
 }
 
 /* ---- classes of events ---- */
@@ -120,7 +119,7 @@ static void put_items(struct ptrc_buffer *b, const struct ptrc_ctf_class *c,
 static void put_field(struct ptrc_buffer *b, const struct ptrc_ctf_class *c,
 		      const struct ptrc_layout_field *f)
 {
-	struct ptrc_buffer type = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER type = PTRC_BUFFER_INIT;
 
 	switch (f->kind) {
 	case PTRC_LAYOUT_CHARS:
@@ -145,7 +144,6 @@ static void put_field(struct ptrc_buffer *b, const struct ptrc_ctf_class *c,
 		put_items(b, c, f, type.bytes, f->count);
 		break;
 	}
-	ptrc_buffer_free(&type);
 }
 
 static void put_class(struct ptrc_buffer *b, const struct ptrc_ctf_class *c)

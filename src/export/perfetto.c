@@ -22,6 +22,7 @@
 #include "lib/base/heap.h"
 #include "src/base/json.h"
 #include "src/base/message.h"
+#include "src/base/scope.h"
 #include "src/base/table.h"
 #include "src/text/event_format.h"
 
@@ -257,7 +258,7 @@ static inline void put_number(struct ptrc_buffer *b, unsigned int field, uint64_
 /* Puts text as UTF-8. Replaces bytes that are not UTF-8, because readers may refuse them. */
 static void put_string(struct ptrc_buffer *b, unsigned int field, const char *text, size_t size)
 {
-	struct ptrc_buffer whole = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER whole = PTRC_BUFFER_INIT;
 	bool is_whole = ptrc_text_is_utf8(text, size);
 
 	if (__builtin_expect(!is_whole, 0)) {
@@ -267,7 +268,6 @@ static void put_string(struct ptrc_buffer *b, unsigned int field, const char *te
 	}
 	advance(b, ptrc_write_varint(write_tag(room_for_few(b), field, WIRE_BYTES), size));
 	ptrc_buffer_bytes(b, text, size);
-	ptrc_buffer_free(&whole);
 }
 
 /* Opens a message. Returns what close_message() needs. */
@@ -355,7 +355,7 @@ static void put_track(struct ptrc_buffer *b, uint64_t track, uint64_t parent, co
 static void put_thread(struct ptrc_buffer *b, struct ptrc_export_lane *lane)
 {
 	struct ptrc_export_process *p = lane->process;
-	struct ptrc_buffer name = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER name = PTRC_BUFFER_INIT;
 
 	if (!p->is_written)
 		put_track(b, TRACK(OF_PROCESS, p->number), 0, p->name.bytes, p->name.used, p->pid,
@@ -363,7 +363,6 @@ static void put_thread(struct ptrc_buffer *b, struct ptrc_export_lane *lane)
 	ptrc_export_put_thread(&name, lane);
 	put_track(b, TRACK(OF_THREAD, lane->number), TRACK(OF_PROCESS, p->number), name.bytes,
 		  name.used, lane->lane.tid ? lane->pid : 0, lane->tid);
-	ptrc_buffer_free(&name);
 	p->is_written = lane->is_written = true;
 }
 
@@ -715,13 +714,12 @@ static void put_stack(struct ptrc_export *x, uint32_t stack)
 	struct ptrc_buffer *b = &x->query->out;
 	size_t one = open_message(b, INTERNED_CALLSTACKS);
 	size_t depth;
-	uint32_t *frames = ptrc_flames_unwind(&x->flames, stack, &depth);
+	PTRC_SCOPED uint32_t *frames = ptrc_flames_unwind(&x->flames, stack, &depth);
 
 	put_number(b, NAME_IID, stack);
 	for (size_t i = 0; i < depth; i++)
 		put_number(b, CALLSTACK_FRAMES, frames[i] + UINT64_C(1));
 	close_message(b, one);
-	free(frames);
 }
 
 static void put_sample(struct ptrc_export *x, const struct ptrc_export_event *e)
@@ -1020,7 +1018,7 @@ static bool end(struct ptrc_export *x)
 	struct ptrc_query *q = x->query;
 
 	for (size_t i = 0; i < q->source_count; i++) {
-		struct ptrc_buffer text = PTRC_BUFFER_INIT;
+		PTRC_SCOPED_BUFFER text = PTRC_BUFFER_INIT;
 		struct ptrc_json j = {&text, true};
 		struct packet at;
 		uint64_t track;
@@ -1036,7 +1034,6 @@ static bool end(struct ptrc_export *x)
 				find_name(x, name, sizeof(name) - 1));
 		put_text(&q->out, EVENT_ANNOTATIONS, WORD_LOSSES, text.bytes, text.used);
 		close_event(x, at);
-		ptrc_buffer_free(&text);
 	}
 	return true;
 }

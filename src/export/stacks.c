@@ -18,6 +18,7 @@
 
 #include "src/base/json.h"
 #include "src/base/output.h"
+#include "src/base/scope.h"
 
 /* The number of records in a piece, which is what is written to the temporary file at a time. */
 enum { PIECE_RECORDS = 256 };
@@ -101,7 +102,7 @@ static void find_root(struct ptrc_export *x, struct track *t)
 {
 	const struct ptrc_reader *r = &x->source->reader;
 	struct posixtrace_log_process p, last;
-	struct ptrc_buffer name = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER name = PTRC_BUFFER_INIT;
 	unsigned long program;
 
 	if (!ptrc_lane_process(&t->lane->lane, ptrc_source_ns(x->source), &program, &p) ||
@@ -120,7 +121,6 @@ static void find_root(struct ptrc_export *x, struct track *t)
 		ptrc_buffer_format(&name, "%s: ", r->label);
 	ptrc_buffer_bytes(&name, p.pp_name, p.pp_name_size);
 	set_root(x, t, &name);
-	ptrc_buffer_free(&name);
 }
 
 static struct track *track_of(struct ptrc_export *x, struct ptrc_export_lane *lane)
@@ -292,7 +292,7 @@ static void close_tracks(struct ptrc_export *x)
 /* Puts the name of a frame on one line. Semicolons in it are escaped, because semicolons separate frames. */
 static void put_folded(struct ptrc_buffer *b, const struct ptrc_buffer *name)
 {
-	struct ptrc_buffer text = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER text = PTRC_BUFFER_INIT;
 
 	ptrc_text_put(&text, name->bytes, name->used);
 	for (size_t i = 0; i < text.used; i++)
@@ -300,7 +300,6 @@ static void put_folded(struct ptrc_buffer *b, const struct ptrc_buffer *name)
 			ptrc_buffer_text(b, "\\x3b");
 		else
 			ptrc_buffer_char(b, text.bytes[i]);
-	ptrc_buffer_free(&text);
 }
 
 /* Puts the frames of a stack, the outermost first: their names with semicolons between them if is_text,
@@ -309,7 +308,7 @@ static void put_stack(struct ptrc_buffer *b, const struct ptrc_flames *f, uint32
 		      bool is_text)
 {
 	size_t depth;
-	uint32_t *frames = ptrc_flames_unwind(f, stack, &depth);
+	PTRC_SCOPED uint32_t *frames = ptrc_flames_unwind(f, stack, &depth);
 
 	for (size_t i = 0; i < depth; i++) {
 		if (i)
@@ -319,7 +318,6 @@ static void put_stack(struct ptrc_buffer *b, const struct ptrc_flames *f, uint32
 		else
 			ptrc_buffer_u64(b, frames[i]);
 	}
-	free(frames);
 }
 
 static bool end_folded(struct ptrc_export *x)
@@ -382,7 +380,7 @@ static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 
 static void put_track_name(struct ptrc_buffer *b, const struct track *t)
 {
-	struct ptrc_buffer name = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER name = PTRC_BUFFER_INIT;
 
 	if (t->lane) {
 		ptrc_buffer_bytes(&name, t->lane->process->name.bytes, t->lane->process->name.used);
@@ -394,7 +392,6 @@ static void put_track_name(struct ptrc_buffer *b, const struct track *t)
 		ptrc_buffer_text(&name, t->source->reader.path);
 	}
 	ptrc_text_json(b, name.bytes, name.used);
-	ptrc_buffer_free(&name);
 }
 
 static void put_records(struct ptrc_export *x, struct track *t)
@@ -402,7 +399,7 @@ static void put_records(struct ptrc_export *x, struct track *t)
 	struct stacks *st = x->state;
 	struct ptrc_buffer *b = &x->query->out;
 	size_t bytes = PIECE_RECORDS * sizeof(struct record);
-	struct record *room = ptrc_cli_allocate(bytes);
+	PTRC_SCOPED struct record *room = ptrc_cli_allocate(bytes);
 
 	for (size_t i = 0; i <= t->piece_count; i++) {
 		const struct record *records = i < t->piece_count ? room : t->records;
@@ -431,7 +428,6 @@ static void put_records(struct ptrc_export *x, struct track *t)
 			ptrc_export_write_some(x);
 		}
 	}
-	free(room);
 }
 
 static void put_profile(struct ptrc_export *x, struct track *t)

@@ -103,22 +103,18 @@ static int send_question(int fd, const struct ptrc_session_question *q)
 		.flags = q->flags,
 		.from = q->from,
 	};
-	struct ptrc_buffer message = PTRC_BUFFER_INIT;
-	int error = 0;
+	PTRC_SCOPED_BUFFER message = PTRC_BUFFER_INIT;
 
 	ptrc_buffer_bytes(&message, &head, sizeof(head));
 	for (size_t i = 0; i < q->text_count; i++)
 		ptrc_buffer_bytes(&message, q->texts[i], strlen(q->texts[i]) + 1);
-	if (message.used - sizeof(head) > PTRC_SESSION_TEXTS_MAX) {
-		error = E2BIG;
-	} else {
-		head.size = (uint32_t)(message.used - sizeof(head));
-		memcpy(message.bytes, &head, sizeof(head));
-		if (send(fd, message.bytes, message.used, MSG_NOSIGNAL) < 0)
-			error = errno == EAGAIN ? ETIMEDOUT : errno == EPIPE ? ECONNRESET : errno;
-	}
-	ptrc_buffer_free(&message);
-	return error;
+	if (message.used - sizeof(head) > PTRC_SESSION_TEXTS_MAX)
+		return E2BIG;
+	head.size = (uint32_t)(message.used - sizeof(head));
+	memcpy(message.bytes, &head, sizeof(head));
+	if (send(fd, message.bytes, message.used, MSG_NOSIGNAL) >= 0)
+		return 0;
+	return errno == EAGAIN ? ETIMEDOUT : errno == EPIPE ? ECONNRESET : errno;
 }
 
 /* Why the last question was not answered: the text for ETIMEDOUT and ECONNRESET; "" if the reason is unknown. */

@@ -186,7 +186,7 @@ static int sync_directory(const char *path)
 
 bool ptrc_ship_progress_write(struct ptrc_ship_progress *p)
 {
-	struct ptrc_buffer text = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER text = PTRC_BUFFER_INIT;
 	PTRC_SCOPED char *name = ptrc_cli_text("%s.new", p->path);
 	int fd, error = 0;
 
@@ -208,7 +208,6 @@ bool ptrc_ship_progress_write(struct ptrc_ship_progress *p)
 		p->fd = fd;
 		p->is_empty = false;
 	}
-	ptrc_buffer_free(&text);
 	return !error;
 }
 

@@ -92,7 +92,7 @@ static void put_text(struct ptrc_buffer *rows, const char *text)
 
 bool ptrc_ship_whose_put_host(const struct ptrc_ship_whose *w, struct ptrc_buffer *rows)
 {
-	struct ptrc_buffer kernel = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER kernel = PTRC_BUFFER_INIT;
 
 	if (!*w->host.ph_name)
 		return false;
@@ -102,18 +102,16 @@ bool ptrc_ship_whose_put_host(const struct ptrc_ship_whose *w, struct ptrc_buffe
 	ptrc_buffer_format(&kernel, "%s %s %s %s", w->host.ph_system, w->host.ph_release,
 			   w->host.ph_version, w->host.ph_machine);
 	ptrc_ship_put_string(rows, kernel.bytes, kernel.used);
-	ptrc_buffer_free(&kernel);
 	put_text(rows, w->host.ph_time_zone);
 	return true;
 }
 
 static void put_build_id(struct ptrc_buffer *rows, const struct posixtrace_log_process *p)
 {
-	struct ptrc_buffer digits = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER digits = PTRC_BUFFER_INIT;
 
 	ptrc_buffer_hex_bytes(&digits, p->pp_build_id, p->pp_build_id_size);
 	ptrc_ship_put_string(rows, digits.bytes, digits.used);
-	ptrc_buffer_free(&digits);
 }
 
 bool ptrc_ship_whose_put_process(const struct ptrc_ship_whose *w, trace_id_t trace, size_t number,

@@ -61,7 +61,7 @@ static void hold(struct ptrc_text *t, struct ptrc_source *s, struct ptrc_lines *
 	struct ptrc_event_format *f = &t->format;
 	bool has_last = f->has_last;
 	int64_t last_ns = f->last_ns;
-	struct ptrc_buffer line = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER line = PTRC_BUFFER_INIT;
 	int64_t ns = ptrc_source_ns(s);
 	int64_t since_ns = ptrc_when_add(ns, -q->before_ns);
 
@@ -79,7 +79,6 @@ static void hold(struct ptrc_text *t, struct ptrc_source *s, struct ptrc_lines *
 	}
 	f->has_last = has_last;
 	f->last_ns = last_ns;
-	ptrc_buffer_free(&line);
 	for (; held->bytes > held_max_bytes; q->unheld_count++)
 		ptrc_lines_drop(held);
 }
