@@ -30,11 +30,6 @@
 /* /proc may show the new command line before the time in the record of the exec, but at most this long before. */
 #define EXEC_NS 200000
 
-struct mapping {
-	struct ptrc_perf_mapping m;
-	char *path;
-};
-
 /* A command line as /proc showed it, which may be longer than what a log gets. Without one, .text is NULL. */
 struct line {
 	char *text;
@@ -62,8 +57,8 @@ struct process {
 	bool has_executed;
 	/* Whether an event of the process has addresses in code. */
 	bool has_addresses;
-	/* The first mapping is that of the program. */
-	struct mapping *mappings;
+	/* The first mapping is that of the program. The process owns their paths. */
+	struct ptrc_perf_mapping *mappings;
 	size_t mapping_count;
 	/* are_mappings_cut: the process has more mappings than MAPPINGS_KEPT_MAX. are_mappings_doubtful: the
 	 * kernel may have lost records of mappings. has_program: the mappings of the current program are known. */
@@ -116,7 +111,7 @@ static struct process *find_or_add(struct ptrc_os_processes *all, pid_t pid)
 static void free_mappings(struct process *p)
 {
 	for (size_t i = 0; i < p->mapping_count; i++)
-		free(p->mappings[i].path);
+		free((char *)p->mappings[i].path);
 	free(p->mappings);
 	p->mappings = NULL;
 	p->mapping_count = 0;
@@ -177,16 +172,16 @@ static void report(const struct process *p, struct ptrc_os_processes *all)
 	if (!p->is_known || !p->has_name || p->is_keepers)
 		return;
 	for (size_t i = 0; i < count; i++) {
-		const struct mapping *m = &p->mappings[i];
+		const struct ptrc_perf_mapping *m = &p->mappings[i];
 
 		mappings[i] =
-			(struct posixtrace_log_mapping){.pm_start = m->m.address,
-							.pm_end = m->m.address + m->m.bytes,
-							.pm_offset = m->m.offset,
+			(struct posixtrace_log_mapping){.pm_start = m->address,
+							.pm_end = m->address + m->bytes,
+							.pm_offset = m->offset,
 							.pm_path = m->path,
 							.pm_path_size = strlen(m->path),
-							.pm_build_id = m->m.build_id,
-							.pm_build_id_size = m->m.build_id_bytes};
+							.pm_build_id = m->build_id,
+							.pm_build_id_size = m->build_id_bytes};
 	}
 	out.pp_mapping_count = p->has_program ? count : 0;
 	if (count) {
@@ -293,10 +288,10 @@ static void set_line(struct line *to, struct line line)
 }
 
 /* Finds the newest mapping at the address. Older ones may be gone, as the kernel does not report munmap(). */
-static struct mapping *mapping_at(const struct process *p, uint64_t address)
+static struct ptrc_perf_mapping *mapping_at(const struct process *p, uint64_t address)
 {
 	for (size_t i = p->mapping_count; i--;)
-		if (address - p->mappings[i].m.address < p->mappings[i].m.bytes)
+		if (address - p->mappings[i].address < p->mappings[i].bytes)
 			return &p->mappings[i];
 	return NULL;
 }
@@ -306,17 +301,17 @@ static struct mapping *mapping_at(const struct process *p, uint64_t address)
  * rights of its pages very often, and the kernel reports a mapping each time. */
 static bool is_joined(struct process *p, const struct ptrc_perf_mapping *m)
 {
-	struct mapping *known = mapping_at(p, m->address);
+	struct ptrc_perf_mapping *known = mapping_at(p, m->address);
 
-	if (known && known->m.address == m->address && known->m.bytes == m->bytes &&
-	    known->m.offset == m->offset && !strcmp(known->path, m->path))
+	if (known && known->address == m->address && known->bytes == m->bytes &&
+	    known->offset == m->offset && !strcmp(known->path, m->path))
 		return true;
 	if (!known && m->address)
 		known = mapping_at(p, m->address - 1);
 	if (!known || strcmp(known->path, ANONYMOUS) != 0 || strcmp(m->path, ANONYMOUS) != 0)
 		return false;
-	if (m->address + m->bytes > known->m.address + known->m.bytes)
-		known->m.bytes = m->address + m->bytes - known->m.address;
+	if (m->address + m->bytes > known->address + known->bytes)
+		known->bytes = m->address + m->bytes - known->address;
 	return true;
 }
 
@@ -335,10 +330,9 @@ static bool is_memory(const char *path)
 
 static void add_mapping(struct process *p, const struct ptrc_perf_mapping *m)
 {
-	struct mapping *kept;
+	struct ptrc_perf_mapping *kept;
 
 	p->has_made_code |= is_memory(m->path);
-
 	if (is_joined(p, m))
 		return;
 	if (p->mapping_count == MAPPINGS_KEPT_MAX) {
@@ -346,9 +340,8 @@ static void add_mapping(struct process *p, const struct ptrc_perf_mapping *m)
 		return;
 	}
 	kept = ptrc_append(p->mappings, p->mapping_count);
-	kept->m = *m;
+	*kept = *m;
 	kept->path = ptrc_cli_copy(m->path);
-	kept->m.path = kept->path;
 }
 
 /* Adds the mapping of a line of /proc/PID/maps, if it is executable. */
@@ -368,9 +361,9 @@ static bool add_line(const char *line, void *arg)
 	m.bytes = end - m.address;
 	m.path = line[at] ? line + at : ANONYMOUS;
 	/* ptrc_os_processes_add_running() has added the program's file as first mapping, without an address. */
-	if (p->mapping_count && !p->mappings[0].m.bytes && !strcmp(p->mappings[0].path, m.path)) {
+	if (p->mapping_count && !p->mappings[0].bytes && !strcmp(p->mappings[0].path, m.path)) {
 		m.path = p->mappings[0].path;
-		p->mappings[0].m = m;
+		p->mappings[0] = m;
 	} else if (!mapping_at(p, m.address)) {
 		add_mapping(p, &m);
 	}
@@ -550,7 +543,7 @@ static void take_fork(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 			.text = ptrc_cli_copy_bytes(parent->line.text, parent->line.bytes),
 			.bytes = parent->line.bytes};
 	for (size_t i = 0; i < parent->mapping_count; i++)
-		add_mapping(p, &parent->mappings[i].m);
+		add_mapping(p, &parent->mappings[i]);
 	p->has_program = parent->has_program;
 	p->are_mappings_cut = parent->are_mappings_cut;
 	p->are_mappings_doubtful = parent->are_mappings_doubtful;
@@ -574,9 +567,9 @@ static bool take_exit(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 }
 
 /* Finds the mapping at the address. If none is known, but the kernel may have lost records of mappings, reads /proc. */
-static const struct mapping *find_mapping(struct process *p, uint64_t address)
+static const struct ptrc_perf_mapping *find_mapping(struct process *p, uint64_t address)
 {
-	const struct mapping *m = mapping_at(p, address);
+	const struct ptrc_perf_mapping *m = mapping_at(p, address);
 
 	if (m || !p->are_mappings_doubtful)
 		return m;
@@ -588,9 +581,8 @@ const struct ptrc_perf_mapping *ptrc_os_processes_mapping(struct ptrc_os_process
 							  uint64_t address)
 {
 	struct process *p = find(all, pid);
-	const struct mapping *m = p ? find_mapping(p, address) : NULL;
 
-	return m ? &m->m : NULL;
+	return p ? find_mapping(p, address) : NULL;
 }
 
 size_t ptrc_os_processes_callers(struct ptrc_os_processes *all, const struct ptrc_perf_record *r)
@@ -616,7 +608,7 @@ void ptrc_os_processes_note(struct ptrc_os_processes *all, pid_t pid, const uint
 		/* The first address is that of an instruction. The others are return addresses, so
 		 * the byte before each belongs to the call. */
 		uint64_t address = addresses[i] - (i != 0);
-		const struct mapping *m = mapping_at(p, address);
+		const struct ptrc_perf_mapping *m = mapping_at(p, address);
 
 		if (!m || !is_memory(m->path))
 			continue;
