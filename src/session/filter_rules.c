@@ -128,10 +128,8 @@ static int replace_patterns(trace_id_t trace, const char *texts, size_t size, ui
 							       : 0;
 		int error = how ? check_text(t + 1) : EINVAL;
 
-		if (!error && !add_pattern(&p, how, t + 1))
-			error = ENOSPC;
-		if (error)
-			return error;
+		if (error || !add_pattern(&p, how, t + 1))
+			return error ?: ENOSPC;
 		++*culprit;
 	}
 	return posixtrace_set_patterns(trace, p.list, p.count);
@@ -156,8 +154,7 @@ int ptrc_filter_rules_change(trace_id_t trace, uint32_t flags, const char *texts
 		error = posix_trace_eventset_fill(&set, POSIX_TRACE_SYSTEM_EVENTS);
 	else
 		error = posix_trace_eventset_empty(&set);
-	if (!error)
-		error = load_patterns(trace, &patterns);
+	error = error ?: load_patterns(trace, &patterns);
 	if (error)
 		return error;
 	if (flags & PTRC_SESSION_FILTER_SET ||
@@ -175,10 +172,8 @@ int ptrc_filter_rules_change(trace_id_t trace, uint32_t flags, const char *texts
 		return error;
 	/* The filter is set first: posix_trace_set_filter() exempts the types that it leaves out of the filter from the
 	 * present patterns. A type that a program opens between the two calls must not be exempt from the new ones. */
-	error = posix_trace_set_filter(trace, &set, how);
-	if (!error)
-		error = posixtrace_set_patterns(trace, patterns.list, patterns.count);
-	return error;
+	return posix_trace_set_filter(trace, &set, how)
+		       ?: posixtrace_set_patterns(trace, patterns.list, patterns.count);
 }
 
 /* ---- the answer to TYPES ---- */
@@ -278,11 +273,9 @@ int ptrc_filter_rules_page(trace_id_t trace, struct ptrc_snapshots *snapshots, u
 	trace_event_set_t filter;
 	const char *glob;
 	bool has_matched;
-	int error = posix_trace_get_filter(trace, &filter);
+	int error = posix_trace_get_filter(trace, &filter) ?: load_patterns(trace, &patterns);
 
 	reply->body = PTRC_SESSION_BODY_PAGE;
-	if (!error)
-		error = load_patterns(trace, &patterns);
 	if (error)
 		return error;
 	if (!put_types(trace, &filter, &page))

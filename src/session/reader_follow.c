@@ -196,7 +196,7 @@ static int begin_log(struct ptrc_reader *r)
 	int error;
 
 	if (!size)
-		return r->error == EINTR ? ETIMEDOUT : r->error ? r->error : ECONNRESET;
+		return r->error == EINTR ? ETIMEDOUT : r->error ?: ECONNRESET;
 	error = open_parts(r, r->input->message, size);
 	if (error)
 		return error;
@@ -294,9 +294,7 @@ static int open_snapshot(struct ptrc_reader *r)
 	r->is_rest_unshown = false;
 	error = open_parts(r, in->added ? in->all.bytes : "", in->added);
 	/* Adding no bytes sets .is_ended if the log is complete already. */
-	if (!error && !add_part(r, "", 0))
-		error = in->error;
-	return error;
+	return error || add_part(r, "", 0) ? error : in->error;
 }
 
 static bool receive_kept(struct ptrc_reader *r)
@@ -334,9 +332,7 @@ static int take_snapshot(struct ptrc_reader *r, const char *session)
 	if (error)
 		return error;
 	r->source = &snapshot;
-	error = receive_all(r);
-	if (!error)
-		error = open_snapshot(r);
+	error = receive_all(r) ?: open_snapshot(r);
 	if (error)
 		disconnect(r);
 	return error;

@@ -129,18 +129,18 @@ static void explain_controller(pid_t controller)
 			 (long)controller, (long)controller);
 }
 
-static void explain_keeper(const struct ptrc_keeper_look *keeper)
+static void explain_keeper(pid_t keeper, bool is_stopped)
 {
-	if (keeper->is_stopped)
+	if (is_stopped)
 		snprintf(silence, sizeof(silence),
 			 "ptrace-keeper (%ld), which writes its log, is stopped; kill -CONT %ld "
 			 "continues it",
-			 (long)keeper->pid, (long)keeper->pid);
+			 (long)keeper, (long)keeper);
 	else
 		snprintf(silence, sizeof(silence),
 			 "ptrace-keeper (%ld), which writes its log, waits; is the log a pipe that "
 			 "no process reads?",
-			 (long)keeper->pid);
+			 (long)keeper);
 }
 
 /* Waits for the reply DONE. Gives up after PTRC_SESSION_WORK_MS, or when the controller or the keeper, which
@@ -167,7 +167,7 @@ static int wait_for_work(int fd, enum ptrc_session_verb verb, pid_t keeper, pid_
 		/* The keeper is not reported if the controller is stopped: then the keeper sleeps for that reason. */
 		if (keeper > 0 && ptrc_keeper_look(&watch) > stall_ns && running_ns == now &&
 		    (watch.is_stopped || verb != PTRC_SESSION_SHUTDOWN)) {
-			explain_keeper(&watch);
+			explain_keeper(keeper, watch.is_stopped);
 			break;
 		}
 	}
@@ -182,18 +182,13 @@ static int exchange(int fd, const struct ptrc_session_question *q, pid_t control
 
 	silence[0] = '\0';
 	other_version = other_log = 0;
-	if (!error)
-		error = receive(fd, reply);
+	error = error ?: receive(fd, reply);
 	if (error == ETIMEDOUT)
 		explain_controller(controller);
 	if (error || reply->kind == PTRC_SESSION_DONE)
 		return error;
-	error = wait_for_work(fd, q->verb, reply->keeper, controller);
-	if (!error)
-		error = receive(fd, reply);
-	if (!error && reply->kind != PTRC_SESSION_DONE)
-		error = EPROTO;
-	return error;
+	error = wait_for_work(fd, q->verb, reply->keeper, controller) ?: receive(fd, reply);
+	return !error && reply->kind != PTRC_SESSION_DONE ? EPROTO : error;
 }
 
 /* Connects to the controller of the session of this name. If is_removing and this controller was killed, removes
@@ -248,7 +243,6 @@ static int state_error(const struct ptrc_session_reply *r)
 static int explain_reset(const char *name)
 {
 	static struct ptrc_session_reply reply;
-	struct ptrc_keeper_look keeper;
 	int error = ptrc_session_ask(name, PTRC_SESSION_STAT, &reply);
 
 	/* The question has removed the socket, so the next one would find no session. */
@@ -256,11 +250,8 @@ static int explain_reset(const char *name)
 		return error;
 	if (error || state_error(&reply) || !reply.state.is_ending)
 		return ECONNRESET;
-	keeper = (struct ptrc_keeper_look){.pid = reply.keeper,
-					   .is_stopped = reply.keeper > 0 &&
-							 ptrc_keeper_is_stopped(reply.keeper)};
-	if (keeper.is_stopped)
-		explain_keeper(&keeper);
+	if (reply.keeper > 0 && ptrc_keeper_is_stopped(reply.keeper))
+		explain_keeper(reply.keeper, true);
 	else
 		snprintf(silence, sizeof(silence), "the session is being ended");
 	return ECONNRESET;
@@ -291,9 +282,7 @@ int ptrc_session_ask_about(const char *name, const struct ptrc_session_question 
 		close(end.fd);
 	close(fd);
 	/* While a session is being ended, STAT is answered. */
-	if (error == ECONNRESET && q->verb != PTRC_SESSION_STAT)
-		error = explain_reset(name);
-	return error;
+	return error == ECONNRESET && q->verb != PTRC_SESSION_STAT ? explain_reset(name) : error;
 }
 
 int ptrc_session_ask(const char *name, enum ptrc_session_verb verb,
@@ -310,7 +299,7 @@ int ptrc_session_stat(const char *name, const struct ptrc_session_state **state)
 	int error = ptrc_session_ask(name, PTRC_SESSION_STAT, &reply);
 
 	*state = &reply.state;
-	return error ? error : state_error(&reply);
+	return error ?: state_error(&reply);
 }
 
 int ptrc_session_follow(const char *name, enum ptrc_session_verb verb,
@@ -324,9 +313,7 @@ int ptrc_session_follow(const char *name, enum ptrc_session_verb verb,
 	if (error)
 		return error;
 	*controller_fd = (int)syscall(SYS_pidfd_open, controller, 0);
-	error = exchange(*fd, &q, controller, reply);
-	if (!error)
-		error = state_error(reply);
+	error = exchange(*fd, &q, controller, reply) ?: state_error(reply);
 	/* Without a limit, a signal that comes just before recv() sleeps would go unnoticed. */
 	if (!error && setsockopt(*fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)))
 		error = errno;
@@ -334,9 +321,7 @@ int ptrc_session_follow(const char *name, enum ptrc_session_verb verb,
 		close(*controller_fd);
 	if (error)
 		close(*fd);
-	if (error == ECONNRESET)
-		error = explain_reset(name);
-	return error;
+	return error == ECONNRESET ? explain_reset(name) : error;
 }
 
 void ptrc_session_stat_all(char *const *names, size_t count, bool is_removing,
@@ -362,8 +347,7 @@ void ptrc_session_stat_all(char *const *names, size_t count, bool is_removing,
 		}
 		if (errors[i])
 			p[i].fd = -1;
-		else
-			waiting++;
+		waiting += !errors[i];
 	}
 	while (waiting) {
 		int64_t left = (until - ptrc_now_ns()) / PTRC_NS_PER_MS;
@@ -374,9 +358,9 @@ void ptrc_session_stat_all(char *const *names, size_t count, bool is_removing,
 		for (size_t i = 0; i < count; i++) {
 			if (p[i].fd < 0 || (n > 0 && !p[i].revents))
 				continue;
-			errors[i] = n > 0 ? receive(p[i].fd, &replies[i]) : ETIMEDOUT;
-			if (!errors[i])
-				errors[i] = state_error(&replies[i]);
+			errors[i] =
+				n > 0 ? receive(p[i].fd, &replies[i]) ?: state_error(&replies[i])
+				      : ETIMEDOUT;
 			if (!errors[i] && replies[i].kind != PTRC_SESSION_DONE)
 				errors[i] = EPROTO;
 			close(p[i].fd);
@@ -509,9 +493,7 @@ int ptrc_session_types_get(const char *name, struct ptrc_session_types *t)
 
 	memset(t, 0, sizeof(*t));
 	do {
-		error = ptrc_session_ask_about(name, &q, reply);
-		if (!error)
-			error = reply->error;
+		error = ptrc_session_ask_about(name, &q, reply) ?: reply->error;
 		/* Each page has to start later than the page before, or a faulty controller could send pages for
 		 * ever. */
 		if (!error && (reply->body != PTRC_SESSION_BODY_PAGE ||

@@ -122,12 +122,10 @@ controller_main(const struct ptrc_session_plan *given, int outcome_fd)
 	int signal_fd = -1;
 	sigset_t signals;
 
-	outcome.error = close_inherited(outcome_fd, plan.log ? plan.log->fd : -1);
-	if (!outcome.error)
-		outcome.error = make_process(&plan, &signal_fd);
+	outcome.error = close_inherited(outcome_fd, plan.log ? plan.log->fd : -1)
+				?: make_process(&plan, &signal_fd);
 	server = ptrc_server_new(&plan);
-	if (!outcome.error)
-		outcome.error = ptrc_server_listen(server, &outcome.stage);
+	outcome.error = outcome.error ?: ptrc_server_listen(server, &outcome.stage);
 	if (!outcome.error) {
 		outcome.error = ptrc_server_make_stream(server, &outcome.stage);
 		if (outcome.error)

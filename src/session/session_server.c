@@ -540,14 +540,12 @@ static void begin_next(struct ptrc_server *s)
 {
 	if (s->work || s->is_ending)
 		return;
-	if (s->is_end_wanted) {
-		begin_end(s);
-		return;
-	}
 	/* If an event demands a snapshot, the snapshot is made before a flush or a clear, which takes the events
 	 * out of the stream. Only one is made for each request: a program may demand snapshots all the time, and
 	 * the request would never be done. */
-	if (!s->has_last_snapshot && begin_snapshot(s, s->waiting.count > 0)) {
+	if (s->is_end_wanted) {
+		begin_end(s);
+	} else if (!s->has_last_snapshot && begin_snapshot(s, s->waiting.count > 0)) {
 		s->has_last_snapshot = s->waiting.count > 0;
 	} else if (s->waiting.count) {
 		s->has_last_snapshot = false;
@@ -886,9 +884,7 @@ int ptrc_server_listen(struct ptrc_server *s, int32_t *stage)
 	int error;
 
 	*stage = PTRC_SESSION_STAGE_DIRECTORY;
-	error = ptrc_inspect_directory(1, s->directory);
-	if (!error)
-		error = make_socket(s);
+	error = ptrc_inspect_directory(1, s->directory) ?: make_socket(s);
 	if (!error) {
 		*stage = PTRC_SESSION_STAGE_NAME;
 		error = find_name(s);
@@ -915,7 +911,6 @@ static int make_snapshots(struct ptrc_server *s)
 	struct stat st;
 	bool is_file = plan->log && !fstat(plan->log->fd, &st) && S_ISREG(st.st_mode);
 	char *slash;
-	int error = 0;
 	int n;
 
 	if (!is_file && !plan->snapshots.directory)
@@ -930,11 +925,9 @@ static int make_snapshots(struct ptrc_server *s)
 	if (slash && slash != s->snapshot_base) {
 		*slash = '\0';
 		if (faccessat(AT_FDCWD, s->snapshot_base, W_OK | X_OK, AT_EACCESS))
-			error = errno;
+			return errno;
 		*slash = '/';
 	}
-	if (error)
-		return error;
 	return ptrc_snapshots_begin(&s->snapshots, &plan->snapshots, s->trace, s->snapshot_base,
 				    plan->is_unsynced);
 }
@@ -973,10 +966,9 @@ int ptrc_server_make_stream(struct ptrc_server *s, int32_t *stage)
 	/* By default the trace has the name of its session. */
 	if (!posix_trace_attr_getname(&attr, trace_name) && !*trace_name)
 		posix_trace_attr_setname(&attr, s->name);
-	if (plan->log)
-		error = posix_trace_create_withlog(plan->target, &attr, plan->log->fd, &s->trace);
-	else
-		error = posix_trace_create(plan->target, &attr, &s->trace);
+	error = plan->log
+			? posix_trace_create_withlog(plan->target, &attr, plan->log->fd, &s->trace)
+			: posix_trace_create(plan->target, &attr, &s->trace);
 	if (error)
 		return error;
 	if (plan->is_unsynced && plan->log)

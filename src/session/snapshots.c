@@ -149,9 +149,8 @@ static int write_end(struct ptrc_snapshots *s, int fd)
 		s->counts.pt_lost_events ? POSIX_TRACE_OVERRUN : POSIX_TRACE_NO_OVERRUN;
 	s->status.posix_log_overrun_status = POSIX_TRACE_NO_OVERRUN;
 	s->status.posix_stream_flush_error = 0;
-	if (!error)
-		error = ptrc_cursor_end_part(s->cursor, &s->status, &s->counts, 1, &part);
-	return error ? error : ptrc_write_all(fd, part.pt_bytes, part.pt_length);
+	error = error ?: ptrc_cursor_end_part(s->cursor, &s->status, &s->counts, 1, &part);
+	return error ?: ptrc_write_all(fd, part.pt_bytes, part.pt_length);
 }
 
 static int write_log(struct ptrc_snapshots *s, int fd)
@@ -160,14 +159,12 @@ static int write_log(struct ptrc_snapshots *s, int fd)
 	int error = 0;
 
 	while (!error && part.pt_is_more) {
-		error = ptrc_cursor_get_part(s->cursor, &part);
-		if (!error)
-			error = ptrc_write_all(fd, part.pt_bytes, part.pt_length);
+		error = ptrc_cursor_get_part(s->cursor, &part)
+				?: ptrc_write_all(fd, part.pt_bytes, part.pt_length);
 		if (!error)
 			s->snapshot.event_count += part.pt_events;
 	}
-	if (!error)
-		error = write_end(s, fd);
+	error = error ?: write_end(s, fd);
 	if (!error && !s->is_unsynced && fdatasync(fd) && errno != EINVAL && errno != EROFS)
 		error = errno;
 	return error;
@@ -184,10 +181,9 @@ static int make_path(const struct ptrc_snapshots *s, char path[PATH_MAX], const 
 static int open_file(struct ptrc_snapshots *s, char partial[PATH_MAX], int *fd)
 {
 	for (; s->number <= NUMBER_MAX; s->number++) {
-		int error = make_path(s, s->snapshot.path, "");
+		int error = make_path(s, s->snapshot.path, "")
+				    ?: make_path(s, partial, PTRC_SNAPSHOTS_PARTIAL);
 
-		if (!error)
-			error = make_path(s, partial, PTRC_SNAPSHOTS_PARTIAL);
 		if (error)
 			return error;
 		if (!faccessat(AT_FDCWD, s->snapshot.path, F_OK, AT_SYMLINK_NOFOLLOW))
@@ -222,28 +218,22 @@ static int name_file(struct ptrc_snapshots *s, const char *partial)
 {
 	int error = rename_new(partial, s->snapshot.path);
 
-	while (error == EEXIST && ++s->number <= NUMBER_MAX) {
-		error = make_path(s, s->snapshot.path, "");
-		if (!error)
-			error = rename_new(partial, s->snapshot.path);
-	}
+	while (error == EEXIST && ++s->number <= NUMBER_MAX)
+		error = make_path(s, s->snapshot.path, "") ?: rename_new(partial, s->snapshot.path);
 	return error;
 }
 
 int ptrc_snapshots_write(struct ptrc_snapshots *s)
 {
 	char partial[PATH_MAX];
-	int error = s->snapshot.error;
 	int fd = -1;
+	int error = s->snapshot.error ?: open_file(s, partial, &fd);
 
-	if (!error)
-		error = open_file(s, partial, &fd);
 	if (error)
 		return error;
 	error = write_log(s, fd);
 	close(fd);
-	if (!error)
-		error = name_file(s, partial);
+	error = error ?: name_file(s, partial);
 	if (error)
 		unlink(partial);
 	else

@@ -346,10 +346,9 @@ static int open_reader(struct ptrc_watch *w)
 {
 	struct ptrc_reader *r = &w->source.reader;
 	struct ptrc_part part;
-	int error = ptrc_cursor_get_part(w->cursor, &part);
+	int error = ptrc_cursor_get_part(w->cursor, &part)
+			    ?: ptrc_log_open_parts(part.pt_bytes, part.pt_length, &r->trace);
 
-	if (!error)
-		error = ptrc_log_open_parts(part.pt_bytes, part.pt_length, &r->trace);
 	if (error)
 		return error;
 	r->path = "--snapshot-on";

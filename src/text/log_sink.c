@@ -248,9 +248,7 @@ static bool end(void *self)
 	add_overflow(l);
 	if (!l->error)
 		add_origin(l);
-	error = ptrc_log_copy_close(l->log, &lost);
-	if (!error)
-		error = l->error;
+	error = ptrc_log_copy_close(l->log, &lost) ?: l->error;
 	/* The reader of standard output may end when it has enough; that is no error. */
 	if (error == EPIPE && ptrc_output_is(l->path))
 		error = 0;
@@ -271,9 +269,8 @@ bool ptrc_log_sink_begin(struct ptrc_query *q, const char *path, int fd, bool *i
 	int error;
 
 	*l = (struct log_sink){.query = q, .path = path, .is_broken = is_broken};
-	error = make_attributes(a, &attr);
-	if (!error)
-		error = posixtrace_log_writer_open(fd, &attr, &created, &l->log);
+	error = make_attributes(a, &attr)
+			?: posixtrace_log_writer_open(fd, &attr, &created, &l->log);
 	if (error) {
 		ptrc_cli_error(path, error);
 		free(l);
