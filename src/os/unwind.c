@@ -44,7 +44,7 @@ enum {
 static const unsigned char numbers[] = {0, 3, 2, 1, 4, 5, 6, 7, 16, 8, 9, 10, 11, 12, 13, 14, 15};
 #define ADDRESS_MASK UINT64_MAX
 #define MACHINE EM_X86_64
-#elif defined(__aarch64__)
+#else
 enum {
 	REGISTERS = 33,
 	RULES = 32,
@@ -61,19 +61,6 @@ static const unsigned char numbers[] = {0,  1,	2,  3,	4,  5,	6,  7,	8,  9,	10,
 /* The highest 16 bits of a return address may be a signature of it (pointer authentication). */
 #define ADDRESS_MASK ((UINT64_C(1) << 48) - 1)
 #define MACHINE EM_AARCH64
-#else
-enum {
-	REGISTERS = 1,
-	RULES = 1,
-	STACK_POINTER = 0,
-	FRAME_POINTER = 0,
-	RETURN = 0,
-	INSTRUCTION = 0
-};
-#define KERNEL_REGISTERS UINT64_C(0)
-static const unsigned char numbers[] = {0};
-#define ADDRESS_MASK UINT64_MAX
-#define MACHINE EM_NONE
 #endif
 _Static_assert(sizeof(numbers) <= PTRC_PERF_REGISTERS_MAX, "registers fit");
 
@@ -126,10 +113,6 @@ enum result {
 
 struct ptrc_unwinder *ptrc_unwinder_new(struct ptrc_cli_reason *why)
 {
-	if (!KERNEL_REGISTERS) {
-		ptrc_cli_because(why, "not on this kind of processor");
-		return NULL;
-	}
 	if (!ptrc_libdw_load(why))
 		return NULL;
 	ptrc_dw.elf_version(EV_CURRENT);

@@ -28,7 +28,7 @@ struct ptrc_unwound {
 	unsigned int noise;
 };
 
-/* Returns NULL, and stores the reason, if libdw cannot be loaded, or if this kind of processor is not supported. */
+/* Returns NULL, and stores the reason, if libdw cannot be loaded. */
 struct ptrc_unwinder *ptrc_unwinder_new(struct ptrc_cli_reason *);
 /* Frees the unwinder, which may be NULL. */
 void ptrc_unwinder_free(struct ptrc_unwinder *);
