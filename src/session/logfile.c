@@ -156,8 +156,9 @@ struct move {
 	uint64_t older;
 };
 
-/* Calls visit() for each existing file that is named like a later file of the log at this path, with the file's path,
- * and the dot and the digits at the end of its name. Stops and returns false when visit() returns false. */
+/* If there is a log (m->id), calls visit() for each existing file that is named like a later file of the log at this path,
+ * with the file's path, and the dot and the digits at the end of its name. Stops and returns false when visit() returns
+ * false. */
 static bool visit_later_files(const char *log, const struct move *m,
 			      bool (*visit)(const char *path, const char *end, const struct move *))
 {
@@ -167,7 +168,7 @@ static bool visit_later_files(const char *log, const struct move *m,
 	const struct dirent *entry;
 	bool is_done = true;
 	size_t base;
-	PTRC_SCOPED_DIR *d = opendir(*directory ? directory : ".");
+	PTRC_SCOPED_DIR *d = m->id ? opendir(*directory ? directory : ".") : NULL;
 
 	while (is_done && d && (entry = readdir(d))) {
 		PTRC_SCOPED char *path = NULL;
@@ -201,6 +202,7 @@ static bool is_free(const char *path, const char *end, const struct move *m)
 	return id && (id == m->id || id == m->older);
 }
 
+/* is_free() has allowed the new names of all files, so that the log is not torn. */
 static bool move_own(const char *path, const char *end, const struct move *m)
 {
 	PTRC_SCOPED char *to = NULL;
@@ -213,26 +215,13 @@ static bool move_own(const char *path, const char *end, const struct move *m)
 	return ptrc_cli_error(to, errno);
 }
 
-static bool remove_later_files(const char *path, uint64_t id)
-{
-	const struct move m = {.id = id};
-
-	return !id || visit_later_files(path, &m, remove_own);
-}
-
-/* is_free() has allowed the new names of all files, so that the log is not torn. */
-static bool move_later_files(const char *path, const struct move *m)
-{
-	return !m->id || visit_later_files(path, m, move_own);
-}
-
 void ptrc_logfile_begun(const struct ptrc_logfile *l)
 {
 	/* The later files are next to the first one, not next to a symbolic link to it. */
 	PTRC_SCOPED char *path = realpath(l->path, NULL);
 
 	if (path)
-		remove_later_files(path, l->replaced);
+		visit_later_files(path, &(struct move){.id = l->replaced}, remove_own);
 }
 
 /* Renames the log to PATH.old. The first file comes last: if the command is killed before that, only some files of the
@@ -246,7 +235,7 @@ static bool move_to_old(const struct ptrc_logfile *l, bool is_forced)
 
 	snprintf(old, sizeof(old), "%s.old", l->path);
 	m.older = ptrc_reader_log_id(old);
-	if (m.id && !visit_later_files(l->path, &m, is_free))
+	if (!visit_later_files(l->path, &m, is_free))
 		return ptrc_cli_message(
 			l->path,
 			"cannot be renamed to %s, as a file of something else has the name "
@@ -257,8 +246,9 @@ static bool move_to_old(const struct ptrc_logfile *l, bool is_forced)
 	if (fd < 0)
 		return false;
 	close(fd);
-	if ((m.older != m.id && !remove_later_files(old, m.older)) ||
-	    !move_later_files(l->path, &m))
+	if ((m.older != m.id &&
+	     !visit_later_files(old, &(struct move){.id = m.older}, remove_own)) ||
+	    !visit_later_files(l->path, &m, move_own))
 		return false;
 	/* If the first file was deleted, so is that of PATH.old. */
 	if (l->is_new ? !unlink(old) : !rename(l->path, old))
@@ -274,7 +264,7 @@ bool ptrc_logfile_put_away(const char *path, const char *what)
 
 	snprintf(to, sizeof(to), "%s.salvaged", path);
 	for (int n = 2; n < NAMES_MAX && error == EEXIST; n++) {
-		if (!ptrc_reader_is_there(to) && (!m.id || visit_later_files(path, &m, is_free)))
+		if (!ptrc_reader_is_there(to) && visit_later_files(path, &m, is_free))
 			error = renameat2(AT_FDCWD, path, AT_FDCWD, to, RENAME_NOREPLACE) ? errno
 											  : 0;
 		if (error == EEXIST)
@@ -286,7 +276,7 @@ bool ptrc_logfile_put_away(const char *path, const char *what)
 					"is %s, and cannot be put away: %s; name another file",
 					what, strerror(error));
 	ptrc_cli_message(to, "is now %s", what);
-	return move_later_files(path, &m);
+	return visit_later_files(path, &m, move_own);
 }
 
 bool ptrc_logfile_keep_rest(const char *path)

@@ -101,9 +101,9 @@ bool ptrc_orphans_dropped(char text[100])
 	struct ptrc_inspected_system s;
 
 	ptrc_inspect_system(&s);
-	snprintf(text, 100,
-		 "%u unfinished stream%s dropped with all events, because there were too many",
-		 s.pt_dropped_orphans, s.pt_dropped_orphans == 1 ? " was" : "s were");
+	ptrc_cli_count_text(text, 100, s.pt_dropped_orphans,
+			    "unfinished [stream was|streams were] dropped with all events, because "
+			    "there were too many");
 	return s.pt_dropped_orphans;
 }
 
@@ -168,8 +168,8 @@ int ptrc_orphans_count(size_t *count, char text[100])
 	PTRC_SCOPED struct posixtrace_orphan *list;
 	int error = ptrc_orphans_list(&list, count);
 
-	snprintf(text, 100, "%zu unfinished stream%s of killed controllers %s in /dev/shm", *count,
-		 *count == 1 ? "" : "s", *count == 1 ? "stands" : "stand");
+	ptrc_cli_count_text(text, 100, *count,
+			    "unfinished stream[|s] of killed controllers stand[s|] in /dev/shm");
 	return error;
 }
 
@@ -213,11 +213,10 @@ void ptrc_orphans_say_session(const char *name, int error)
 {
 	char text[PTRC_ORPHANS_TEXT_BYTES];
 
-	if ((error == ENOENT || error == ECONNREFUSED) && ptrc_orphans_of_session(name, text)) {
-		ptrc_cli_message(name, "%s", text);
-		return;
-	}
-	ptrc_cli_message(name, "%s", ptrc_session_explain(error));
+	bool is_orphan =
+		(error == ENOENT || error == ECONNREFUSED) && ptrc_orphans_of_session(name, text);
+
+	ptrc_cli_message(name, "%s", is_orphan ? text : ptrc_session_explain(error));
 }
 
 /* Whether the file is the last one of the log. The events of an orphan go to the end of its log. */

@@ -58,43 +58,38 @@ uint32_t ptrc_session_pid_namespace(void)
 	return stat("/proc/self/ns/pid", &st) ? 0 : (uint32_t)st.st_ino;
 }
 
-void ptrc_session_say_directory(int error)
+/* Returns what is wrong with /dev/shm, so that no directory in it can be used; NULL if nothing is. */
+static const char *shm_fault(void)
 {
-	char path[64];
-	struct stat shm;
+	struct stat st;
+	int error = access("/dev/shm", W_OK) ? errno : 0;
 
 	/* In a chroot() environment, /dev/shm usually does not exist. */
-	if (error == EPERM && access("/dev/shm", F_OK) && errno == ENOENT) {
-		ptrc_cli_message(
-			"/dev/shm",
-			"does not exist, and a trace needs memory there: mount -t tmpfs -o "
-			"mode=1777 tmpfs /dev/shm");
-		return;
-	}
-	if (error == EPERM && access("/dev/shm", W_OK) && errno == EROFS) {
-		ptrc_cli_message("/dev/shm",
-				 "is mounted read-only, and a trace needs memory there: "
-				 "mount -o remount,rw /dev/shm");
-		return;
-	}
-	if (error == EPERM && access("/dev/shm", W_OK) && errno == EACCES) {
-		ptrc_cli_message("/dev/shm",
-				 "may not be written, and a trace needs memory there: chmod 1777 "
-				 "/dev/shm");
-		return;
-	}
-	if (error == EPERM && !stat("/dev/shm", &shm) && !(shm.st_mode & S_ISVTX) &&
-	    (shm.st_mode & 022)) {
-		ptrc_cli_message("/dev/shm",
-				 "others may rename what is in it, so a trace is not safe there: "
-				 "chmod 1777 /dev/shm");
-		return;
-	}
+	if (error == ENOENT)
+		return "does not exist, and a trace needs memory there: mount -t tmpfs -o "
+		       "mode=1777 tmpfs /dev/shm";
+	if (error == EROFS)
+		return "is mounted read-only, and a trace needs memory there: mount -o "
+		       "remount,rw /dev/shm";
+	if (error == EACCES)
+		return "may not be written, and a trace needs memory there: chmod 1777 /dev/shm";
+	if (!stat("/dev/shm", &st) && !(st.st_mode & S_ISVTX) && (st.st_mode & 022))
+		return "others may rename what is in it, so a trace is not safe there: chmod 1777 "
+		       "/dev/shm";
+	return NULL;
+}
+
+void ptrc_session_say_directory(int error)
+{
+	const char *fault = error == EPERM ? shm_fault() : NULL;
+	char path[64];
+
 	ptrc_inspect_directory(0, path);
-	ptrc_cli_message(path, "%s",
-			 error == EPERM ? "not safe to use: it has to be a directory of yours "
-					  "that is closed to others (mode 700)"
-					: strerror(error));
+	ptrc_cli_message(fault ? "/dev/shm" : path, "%s",
+			 fault		  ? fault
+			 : error == EPERM ? "not safe to use: it has to be a directory of yours "
+					    "that is closed to others (mode 700)"
+					  : strerror(error));
 }
 
 void ptrc_session_address(const char *directory, const char *name, struct sockaddr_un *address)

@@ -50,10 +50,9 @@ void ptrc_unmatched_report_snapshot(const char *name, const char *text)
 
 void ptrc_unmatched_report_unseen(const char *name, uint64_t events)
 {
-	ptrc_cli_message(name,
-			 "%llu event%s overwritten before they could be compared with "
-			 "--snapshot-on; a larger --stream-min-size helps",
-			 (unsigned long long)events, events == 1 ? " was" : "s were");
+	ptrc_cli_count(name, events,
+		       "[event was|events were] overwritten before they could be compared with "
+		       "--snapshot-on; a larger --stream-min-size helps");
 }
 
 void ptrc_unmatched_snapshots_json(const char *const *texts, size_t count, struct ptrc_json *j)
