@@ -62,8 +62,7 @@ const struct ptrc_config_setting ptrc_config_settings[PTRC_CONFIG_KEYS] = {
 		NULL),
 	SETTING(SNAPSHOT_MAX, "snapshot-max", NUMBER, EVERYBODY, snapshot_max, 1, 999, NULL),
 	SETTING(OS, "os", OS_KINDS, EVERYBODY, os, 0, 0, NULL),
-	[PTRC_CONFIG_STACKS] = {"stacks", PTRC_CONFIG_POLICY, EVERYBODY,
-		offsetof(struct ptrc_config, stacks), sizeof(int), 0, 0, &stacks},
+	SETTING(STACKS, "stacks", POLICY, EVERYBODY, stacks, 0, 0, &stacks),
 	SETTING(WAITS, "waits", LIST, RUN_ONLY, waits, 1, PTRC_PRELOAD_WAIT_MAX, NULL),
 	SETTING(SDT, "sdt", LIST, RUN_ONLY, sdt, 1, TRACE_EVENT_NAME_MAX, NULL),
 	SETTING(ONLY, "only", LIST, EVERYBODY, only, 1, TRACE_EVENT_NAME_MAX, NULL),
@@ -222,6 +221,7 @@ bool ptrc_config_set(struct ptrc_config *c, enum ptrc_config_key key, enum ptrc_
 	static const char *const booleans[] = {"false", "true", NULL};
 	const struct ptrc_config_setting *s = &ptrc_config_settings[key];
 	void *field = (char *)c + s->offset;
+	bool is_valid = true;
 	int64_t ns = 0;
 	int i;
 
@@ -247,12 +247,10 @@ bool ptrc_config_set(struct ptrc_config *c, enum ptrc_config_key key, enum ptrc_
 		*(const char **)field = text;
 		break;
 	case PTRC_CONFIG_NUMBER:
-		if (!ptrc_cli_parse_number(text, s->low, s->high, field, why))
-			return false;
+		is_valid = ptrc_cli_parse_number(text, s->low, s->high, field, why);
 		break;
 	case PTRC_CONFIG_SIZE:
-		if (!ptrc_cli_parse_size(text, field, why))
-			return false;
+		is_valid = ptrc_cli_parse_size(text, field, why);
 		break;
 	case PTRC_CONFIG_DURATION:
 		if (!ptrc_when_plain_duration(text, &ns))
@@ -261,12 +259,10 @@ bool ptrc_config_set(struct ptrc_config *c, enum ptrc_config_key key, enum ptrc_
 		*(uint64_t *)field = (uint64_t)ns;
 		break;
 	case PTRC_CONFIG_ROTATION:
-		if (!set_rotation(field, text, why))
-			return false;
+		is_valid = set_rotation(field, text, why);
 		break;
 	case PTRC_CONFIG_OS_KINDS:
-		if (!set_os(field, text, why))
-			return false;
+		is_valid = set_os(field, text, why);
 		break;
 	case PTRC_CONFIG_BOOL:
 		i = ptrc_cli_parse_word(text, booleans, why);
@@ -297,8 +293,9 @@ bool ptrc_config_set(struct ptrc_config *c, enum ptrc_config_key key, enum ptrc_
 		return ptrc_cli_because(why, "needs the name of an event");
 	}
 	_Static_assert(PTRC_CONFIG_KEYS <= 32, "a bit of .given for each key");
-	c->given |= 1U << key;
-	return true;
+	if (is_valid)
+		c->given |= 1U << key;
+	return is_valid;
 }
 
 bool ptrc_config_add_layout(struct ptrc_config *c, const struct ptrc_config_layout *layout,

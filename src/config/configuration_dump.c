@@ -144,7 +144,6 @@ static void put_value(struct ptrc_buffer *b, const struct ptrc_config *c,
 	const void *field = (const char *)c + s->offset;
 	const struct ptrc_config_rotation *rotation = field;
 	char os[PTRC_CONFIG_OS_BYTES];
-	const char *text;
 	int policy;
 
 	if (s->kind != PTRC_CONFIG_LIST && s->kind != PTRC_CONFIG_MAP)
@@ -157,8 +156,7 @@ static void put_value(struct ptrc_buffer *b, const struct ptrc_config *c,
 		put_map(b, s, field, indent);
 		break;
 	case PTRC_CONFIG_TEXT:
-		memcpy(&text, field, sizeof(text));
-		put_text(b, s->key, text);
+		put_text(b, s->key, *(const char *const *)field);
 		break;
 	case PTRC_CONFIG_NUMBER:
 		ptrc_buffer_u64(b, *(const uint64_t *)field);
