@@ -79,6 +79,15 @@ static void put_mappings(struct ptrc_json *j, const struct ptrc_layout_field *f)
 	ptrc_json_close(j, '}');
 }
 
+static void put_role(struct ptrc_json *j, const char *role)
+{
+	if (!role)
+		return;
+	ptrc_json_open(j, "roles", '[');
+	ptrc_json_text(j, NULL, role);
+	ptrc_json_close(j, ']');
+}
+
 static const char *number_type(const struct ptrc_layout_field *f)
 {
 	switch (f->kind) {
@@ -105,11 +114,7 @@ static void put_number(struct ptrc_json *j, const char *key, const struct ptrc_l
 		ptrc_json_u64(j, "preferred-display-base", 16);
 	if (f->member_count)
 		put_mappings(j, f);
-	if (role) {
-		ptrc_json_open(j, "roles", '[');
-		ptrc_json_text(j, NULL, role);
-		ptrc_json_close(j, ']');
-	}
+	put_role(j, role);
 	if (f->unit != PTRC_UNIT_NONE) {
 		ptrc_json_open(j, "attributes", '{');
 		ptrc_json_open(j, NAMESPACE, '{');
@@ -140,11 +145,7 @@ static void put_items(struct ptrc_json *j, const struct ptrc_layout_field *f, co
 		ptrc_json_u64(j, "length", is_array ? f->count : f->size);
 	if (is_array)
 		put_number(j, "element-field-class", f, NULL);
-	if (role) {
-		ptrc_json_open(j, "roles", '[');
-		ptrc_json_text(j, NULL, role);
-		ptrc_json_close(j, ']');
-	}
+	put_role(j, role);
 	ptrc_json_close(j, '}');
 }
 

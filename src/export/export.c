@@ -548,14 +548,11 @@ static bool tell(void *self)
 	ptrc_pairs_report_halves(x->pairs, "", "with lost events or a restart in between");
 	is_missing = ptrc_pairs_report_missing(x->pairs, x->query, false);
 	if (x->unnested_count)
-		ptrc_cli_message(x->format->name,
-				 "%llu pair%s by a field left out, as a frame is of one thread",
-				 (unsigned long long)x->unnested_count,
-				 x->unnested_count == 1 ? "" : "s");
+		ptrc_cli_count(x->format->name, x->unnested_count,
+			       "pair[|s] by a field left out, as a frame is of one thread");
 	if (x->overlap_count)
-		ptrc_cli_message(
-			x->format->name, "%llu pair%s cut short, at the end of the pair around",
-			(unsigned long long)x->overlap_count, x->overlap_count == 1 ? "" : "s");
+		ptrc_cli_count(x->format->name, x->overlap_count,
+			       "pair[|s] cut short, at the end of the pair around");
 	if (x->options.has_counters && !x->has_counter) {
 		if (x->options.counters)
 			ptrc_cli_message("--counters", "no event has a number called '%s'",
