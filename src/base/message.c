@@ -214,6 +214,5 @@ char *ptrc_cli_copy_bytes(const char *bytes, size_t size)
 	char *copy = ptrc_cli_allocate(size + 1);
 
 	memcpy(copy, bytes, size);
-	copy[size] = '\0';
 	return copy;
 }
