@@ -152,8 +152,6 @@ struct run {
 	int32_t stage;
 	/* The trace exists, and has not ended. */
 	bool is_recording;
-	/* How long events wait for room in the stream: the full-wait. */
-	uint64_t full_wait_ns;
 	/* The error number with which writing the log failed, once a message has said so while programs record; or
 	 * 0. */
 	int said_error;
@@ -537,7 +535,6 @@ static void prepare(struct run *r, const struct ptrc_config *c)
 	    !ptrc_logfile_keep_unfinished(&r->log, &r->attr, c->is_forced) ||
 	    (!c->output && !ptrc_logfile_keep_old(&r->log, &r->attr, c->is_forced)))
 		exit(PTRC_EXIT_RUN_FAILED);
-	r->full_wait_ns = c->full_wait_ns;
 	r->outcome.log = r->log.path;
 	r->outcome.only_counts = c->only_counts;
 	need_file(r);
@@ -654,13 +651,14 @@ static bool wait_and_serve(struct run *r, int signal_fd, int limit_ms,
 static void say_write_error(struct run *r, int error)
 {
 	const char *reason = ptrc_cli_write_reason(error);
+	uint64_t wait_ns = config.sessions[0].full_wait_ns;
 
 	/* Events do not wait for a pipe without a reader. */
-	if (r->full_wait_ns && error != EPIPE)
+	if (wait_ns && error != EPIPE)
 		ptrc_cli_message(r->log.path,
 				 "writing the log fails: %s; events wait until it succeeds, for at "
 				 "most %g s",
-				 reason, (double)r->full_wait_ns / 1e9);
+				 reason, (double)wait_ns / 1e9);
 	else
 		ptrc_cli_message(
 			r->log.path,
