@@ -307,7 +307,7 @@ void ptrc_buffer_span(struct ptrc_buffer *b, int64_t ns)
 	b->used = (size_t)(p - b->bytes);
 }
 
-static void put_duration(struct ptrc_buffer *b, uint64_t ns, bool is_exact)
+void ptrc_buffer_duration(struct ptrc_buffer *b, uint64_t ns, bool is_exact)
 {
 	static const char *const units[] = {"ns", "us", "ms", "s"};
 	uint64_t one = 1, rest;
@@ -327,16 +327,6 @@ static void put_duration(struct ptrc_buffer *b, uint64_t ns, bool is_exact)
 	ptrc_buffer_text(b, units[i]);
 }
 
-void ptrc_buffer_duration(struct ptrc_buffer *b, uint64_t ns)
-{
-	put_duration(b, ns, false);
-}
-
-void ptrc_buffer_exact_duration(struct ptrc_buffer *b, uint64_t ns)
-{
-	put_duration(b, ns, true);
-}
-
 const char *ptrc_duration_text(int64_t ns, bool is_exact)
 {
 	static struct ptrc_buffer rooms[4];
@@ -347,7 +337,7 @@ const char *ptrc_duration_text(int64_t ns, bool is_exact)
 	if (is_exact && ns < 0)
 		ptrc_buffer_format(b, "%" PRId64 "ns", ns);
 	else
-		put_duration(b, (uint64_t)ns, is_exact);
+		ptrc_buffer_duration(b, (uint64_t)ns, is_exact);
 	ptrc_buffer_char(b, '\0');
 	return b->bytes;
 }

@@ -132,14 +132,12 @@ enum { PTRC_UTC_TIME_COLUMNS = 30, PTRC_LOCAL_TIME_COLUMNS = 35 };
 /* Puts a difference of times in seconds with nanoseconds, such as +12.000000345s. */
 void ptrc_buffer_span(struct ptrc_buffer *, int64_t ns);
 
-/* Puts a duration in the largest unit in which it is at least 1, rounded down to 3 decimals: 12.345ms. */
-void ptrc_buffer_duration(struct ptrc_buffer *, uint64_t ns);
+/* Puts a duration in the largest unit in which it is at least 1: rounded down to 3 decimals, such as 12.345ms, or if
+ * is_exact with all its decimals, such as 8.25ms. */
+void ptrc_buffer_duration(struct ptrc_buffer *, uint64_t ns, bool is_exact);
 
-/* Puts a duration in the largest unit in which it is at least 1, with all its decimals, such as 8.25ms. */
-void ptrc_buffer_exact_duration(struct ptrc_buffer *, uint64_t ns);
-
-/* Returns the text of ptrc_buffer_duration() or, if is_exact, of ptrc_buffer_exact_duration(), which is in nanoseconds
- * if the duration is negative. The fourth call after this one overwrites the text. */
+/* Returns the text of ptrc_buffer_duration(). If the duration is negative, and is_exact, it is in nanoseconds. The fourth
+ * call after this one overwrites the text. */
 const char *ptrc_duration_text(int64_t ns, bool is_exact);
 
 /* Puts a time as nanoseconds since 1970. */

@@ -40,6 +40,13 @@ void ptrc_output_give_up_at(const volatile sig_atomic_t *flag);
 
 void ptrc_output_write(struct ptrc_buffer *);
 
+/* Writes the buffer if it has at least 64 KiB: few system calls, and a reader soon sees something. */
+static inline void ptrc_output_write_some(struct ptrc_buffer *b)
+{
+	if (__builtin_expect(b->used >= 65536, 0))
+		ptrc_output_write(b);
+}
+
 /*
  * Waits until `fd` is readable; -1 means no descriptor. Returns false after a signal, or after `ms` milliseconds.
  * Also ends the process if the reader of standard output goes away; a command that has nothing to write would not

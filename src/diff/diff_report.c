@@ -223,7 +223,7 @@ static void put_types(struct ptrc_buffer *b, const struct ptrc_diff *d)
 static void put_value(struct ptrc_buffer *b, const struct ptrc_condition *c, double value)
 {
 	if (c->what == PTRC_CONDITION_QUANTILE)
-		ptrc_buffer_exact_duration(b, (uint64_t)value);
+		ptrc_buffer_duration(b, (uint64_t)value, true);
 	else
 		ptrc_buffer_format(b, c->what == PTRC_CONDITION_RATE ? "%.2f/s" : "%.0f", value);
 }

@@ -143,7 +143,7 @@ static void put_sample(struct ptrc_export *x, const struct ptrc_export_event *e)
 	ptrc_buffer_text(b, ",\"sf\":");
 	ptrc_buffer_u64(b, stack);
 	ptrc_buffer_char(b, '}');
-	ptrc_export_write_some(x);
+	ptrc_output_write_some(&x->query->out);
 }
 
 static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
@@ -162,7 +162,7 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 	if (e->missing)
 		ptrc_json_text(&j, "missing", e->missing);
 	ptrc_buffer_text(b, "}}");
-	ptrc_export_write_some(x);
+	ptrc_output_write_some(&x->query->out);
 }
 
 static void put_slice_args(struct ptrc_export *x, const struct ptrc_slice *s)
@@ -249,7 +249,7 @@ static void slice(struct ptrc_export *x, const struct ptrc_slice *s)
 		put_flow_end(x, s, false);
 		put_flow_end(x, s, true);
 	}
-	ptrc_export_write_some(x);
+	ptrc_output_write_some(&x->query->out);
 }
 
 static void counter(struct ptrc_export *x, struct ptrc_export_counter *c,
@@ -272,7 +272,7 @@ static void counter(struct ptrc_export *x, struct ptrc_export_counter *c,
 	ptrc_buffer_text(b, ",\"args\":{");
 	ptrc_value_json(&j, *unit ? unit : "value", &plain);
 	ptrc_buffer_text(b, "}}");
-	ptrc_export_write_some(x);
+	ptrc_output_write_some(&x->query->out);
 }
 
 /* Puts a loss on the lane for the losses of its log. This lane belongs to process 0, the trace system. */
@@ -297,7 +297,7 @@ static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 	if (l->is_counted)
 		ptrc_json_u64(&j, "unreadable_events", l->events);
 	ptrc_buffer_text(b, "}}");
-	ptrc_export_write_some(x);
+	ptrc_output_write_some(&x->query->out);
 }
 
 static void begin(struct ptrc_export *x)
@@ -328,7 +328,7 @@ static void put_stacks(struct ptrc_export *x)
 		if (s->below)
 			ptrc_buffer_format(b, ",\"parent\":\"%u\"", s->below);
 		ptrc_buffer_char(b, '}');
-		ptrc_export_write_some(x);
+		ptrc_output_write_some(&x->query->out);
 	}
 	ptrc_buffer_char(b, '}');
 }

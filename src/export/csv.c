@@ -123,7 +123,7 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 	is_whole = put_fields(c, b, e->view);
 	put_data(b, e->view, is_whole);
 	ptrc_buffer_text(b, "\r\n");
-	ptrc_export_write_some(x);
+	ptrc_output_write_some(&x->query->out);
 }
 
 static void begin(struct ptrc_export *x)

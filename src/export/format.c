@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "src/base/message.h"
-#include "src/base/output.h"
 #include "src/fields/when.h"
 
 int64_t ptrc_export_start_ns(const struct ptrc_export *x)
@@ -21,12 +20,6 @@ uint64_t ptrc_export_since_start(const struct ptrc_export *x, int64_t ns)
 	int64_t start = ptrc_export_start_ns(x);
 
 	return ns > start ? (uint64_t)ptrc_when_subtract(ns, start) : 0;
-}
-
-void ptrc_export_write_some(struct ptrc_export *x)
-{
-	if (__builtin_expect(x->query->out.used >= 65536, 0))
-		ptrc_output_write(&x->query->out);
 }
 
 /* ---- threads and processes ---- */

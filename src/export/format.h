@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/base/buffer.h"
+#include "src/base/output.h"
 #include "src/base/replace.h"
 #include "src/spans/flames.h"
 #include "src/spans/pairs.h"
@@ -304,8 +304,5 @@ void ptrc_export_put_thread(struct ptrc_buffer *, const struct ptrc_export_lane 
  * false, after a message, if there are more than PTRC_LANE_MACHINES machines. */
 bool ptrc_export_begin_lanes(struct ptrc_export *);
 void ptrc_export_free_lanes(struct ptrc_export *);
-
-/* Writes the output that has been collected so far, if it is at least 64 KiB. */
-void ptrc_export_write_some(struct ptrc_export *);
 
 #endif

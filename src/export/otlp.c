@@ -180,6 +180,11 @@ static void put_text(struct list *l, const char *key, const char *text, size_t s
 	close_value(l);
 }
 
+static void put_word(struct list *l, const char *key, const char *word)
+{
+	put_text(l, key, word, strlen(word));
+}
+
 static void put_number(struct list *l, const char *key, int64_t number)
 {
 	open_value(l, "", key, strlen(key));
@@ -426,9 +431,9 @@ static void put_plain_data(struct list *l, struct ptrc_buffer *room, struct ptrc
 static void put_symbol(struct list *l, const struct ptrc_symbol *s)
 {
 	if (s->function)
-		put_text(l, "code.function.name", s->function, strlen(s->function));
+		put_word(l, "code.function.name", s->function);
 	if (s->file)
-		put_text(l, "code.file.path", s->file, strlen(s->file));
+		put_word(l, "code.file.path", s->file);
 	if (s->line)
 		put_number(l, "code.line.number", s->line);
 }
@@ -468,8 +473,7 @@ static void put_data(struct ptrc_export *x, struct list *l, struct ptrc_view *vi
 	if (!is_whole)
 		put_plain_data(l, room, view);
 	if (__builtin_expect(ptrc_view_is_cut(view), 0))
-		put_text(l, "truncated", ptrc_reader_truncation(view->reader),
-			 strlen(ptrc_reader_truncation(view->reader)));
+		put_word(l, "truncated", ptrc_reader_truncation(view->reader));
 	if (__builtin_expect(x->query->symbols != NULL, 0))
 		put_symbol(l, ptrc_view_symbol(view));
 }
@@ -499,17 +503,15 @@ static void put_host(struct list *l, const struct ptrc_reader *r)
 		h = (struct posixtrace_log_host){.ph_size = 0};
 	name = r->label ? r->label : h.ph_name;
 	if (*name)
-		put_text(l, "host.name", name, strlen(name));
+		put_word(l, "host.name", name);
 	if (*h.ph_machine)
-		put_text(l, "host.arch", arch_of(h.ph_machine), strlen(arch_of(h.ph_machine)));
+		put_word(l, "host.arch", arch_of(h.ph_machine));
 }
 
 /* Makes the resource of the trace system if pid is 0. Otherwise makes the resource of a process, from the last
  * description of the process in the log. */
 static struct resource *make_resource(const struct ptrc_reader *r, pid_t pid)
 {
-	static const char unknown[] = "unknown_service";
-	static const char system[] = "posixtrace";
 	struct resource *one = ptrc_cli_allocate(sizeof(*one));
 	struct list l = {&one->attributes, "", true};
 	struct posixtrace_log_process p = {.pp_size = 0};
@@ -518,11 +520,11 @@ static struct resource *make_resource(const struct ptrc_reader *r, pid_t pid)
 	if (!pid || !ptrc_reader_find_process(r, pid, &p))
 		p = (struct posixtrace_log_process){.pp_size = 0};
 	if (!pid)
-		put_text(&l, "service.name", system, sizeof(system) - 1);
+		put_word(&l, "service.name", "posixtrace");
 	else if (p.pp_is_known && p.pp_name_size)
 		put_text(&l, "service.name", p.pp_name, p.pp_name_size);
 	else
-		put_text(&l, "service.name", unknown, sizeof(unknown) - 1);
+		put_word(&l, "service.name", "unknown_service");
 	put_host(&l, r);
 	if (pid)
 		put_number(&l, "process.pid", pid);
@@ -575,7 +577,7 @@ static void put_line(struct ptrc_export *x, enum item kind)
 	ptrc_buffer_text(b, "]}\n");
 	o->first[kind] = o->last[kind] = NULL;
 	o->bytes[kind] = 0;
-	ptrc_export_write_some(x);
+	ptrc_output_write_some(&x->query->out);
 }
 
 /* Starts an item of the resource. Returns the buffer to which the caller appends it before close_item(). */
@@ -649,7 +651,6 @@ static void put_end(struct ptrc_export *x, struct list *l, const struct ptrc_sli
 
 static void slice(struct ptrc_export *x, const struct ptrc_slice *s)
 {
-	static const char missing[] = "end";
 	struct otlp *o = x->state;
 	struct resource *r = resource_of(x, s->lane, s->begin->reader);
 	struct ptrc_buffer *b = open_item(o, r, ITEM_SPAN);
@@ -673,7 +674,7 @@ static void slice(struct ptrc_export *x, const struct ptrc_slice *s)
 	if (s->end)
 		put_end(x, &l, s);
 	else
-		put_text(&l, "missing", missing, sizeof(missing) - 1);
+		put_word(&l, "missing", "end");
 	if (s->is_cut)
 		put_true(&l, "events_lost");
 	ptrc_buffer_text(b, "]}");
@@ -706,7 +707,7 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 	l = open_list(b, e->lane);
 	put_data(x, &l, e->view);
 	if (e->missing)
-		put_text(&l, "missing", e->missing, strlen(e->missing));
+		put_word(&l, "missing", e->missing);
 	ptrc_buffer_char(b, ']');
 	if (e->span) {
 		ptrc_buffer_char(b, ',');
@@ -721,7 +722,6 @@ static struct list open_loss(struct ptrc_export *x, const struct ptrc_source *s,
 			     const char *name)
 {
 	struct otlp *o = x->state;
-	const char *log = ptrc_reader_shown_name(&s->reader);
 	struct list l = {NULL, "", true};
 
 	if (!o->losses)
@@ -731,7 +731,7 @@ static struct list open_loss(struct ptrc_export *x, const struct ptrc_source *s,
 	l.buffer = open_item(o, o->losses[s->order], ITEM_RECORD);
 	open_record(x, l.buffer, ns, SEVERITY_WARN, name, strlen(name));
 	ptrc_buffer_text(l.buffer, ",\"attributes\":[");
-	put_text(&l, "log", log, strlen(log));
+	put_word(&l, "log", ptrc_reader_shown_name(&s->reader));
 	return l;
 }
 

@@ -511,7 +511,7 @@ static inline struct packet open_event(struct ptrc_buffer *b, unsigned int type,
 static inline void close_event(struct ptrc_export *x, struct packet at)
 {
 	close_packet(&x->query->out, at);
-	ptrc_export_write_some(x);
+	ptrc_output_write_some(&x->query->out);
 }
 
 /* ---- annotations ---- */
@@ -756,7 +756,7 @@ static void put_sample(struct ptrc_export *x, const struct ptrc_export_event *e)
 	put_number(b, SAMPLE_COUNT, 1);
 	close_message(b, at);
 	close_message(b, packet);
-	ptrc_export_write_some(x);
+	ptrc_output_write_some(&x->query->out);
 }
 
 static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
@@ -849,7 +849,6 @@ static void put_slice_data(struct ptrc_export *x, const struct ptrc_slice *s)
 /* Returns the track for the states of the thread. If it is new, its descriptor is put first. */
 static uint64_t state_track(struct ptrc_buffer *b, struct ptrc_export_lane *lane)
 {
-	static const char name[] = "state";
 	uint64_t track = TRACK(OF_STATES, lane->number), parent = thread_track(b, lane);
 	struct packet at;
 
@@ -859,7 +858,7 @@ static uint64_t state_track(struct ptrc_buffer *b, struct ptrc_export_lane *lane
 	at = open_packet(b, 0, PACKET_TRACK_DESCRIPTOR);
 	put_number(b, TRACK_UUID, track);
 	put_number(b, TRACK_PARENT, parent);
-	put_string(b, TRACK_NAME, name, sizeof(name) - 1);
+	put_string(b, TRACK_NAME, "state", strlen("state"));
 	close_message(b, open_message(b, TRACK_STATE));
 	close_packet(b, at);
 	return track;
@@ -991,14 +990,14 @@ static uint64_t loss_track(struct ptrc_export *x, const struct ptrc_source *s)
 
 static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 {
-	static const char name[] = "events lost";
 	struct ptrc_buffer *b = &x->query->out;
 	struct packet at;
 	uint64_t track;
 
 	need_begin(x);
 	track = loss_track(x, l->source);
-	at = open_event(b, SLICE_BEGIN, track, l->begin_ns, find_name(x, name, sizeof(name) - 1));
+	at = open_event(b, SLICE_BEGIN, track, l->begin_ns,
+			find_name(x, "events lost", strlen("events lost")));
 	if (l->is_counted)
 		put_figure(b, EVENT_ANNOTATIONS, WORD_UNREADABLE_EVENTS, ANNOTATION_UINT,
 			   l->events);
@@ -1014,7 +1013,6 @@ static void begin(struct ptrc_export *x)
 /* Puts the numbers of losses of each log, as JSON, at the end of the track for its losses. */
 static bool end(struct ptrc_export *x)
 {
-	static const char name[] = "losses";
 	struct ptrc_query *q = x->query;
 
 	for (size_t i = 0; i < q->source_count; i++) {
@@ -1031,7 +1029,7 @@ static bool end(struct ptrc_export *x)
 		need_begin(x);
 		track = loss_track(x, &q->sources[i]);
 		at = open_event(&q->out, INSTANT, track, x->now_ns,
-				find_name(x, name, sizeof(name) - 1));
+				find_name(x, "losses", strlen("losses")));
 		put_text(&q->out, EVENT_ANNOTATIONS, WORD_LOSSES, text.bytes, text.used);
 		close_event(x, at);
 	}

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "src/base/json.h"
-#include "src/base/output.h"
 #include "src/base/scope.h"
 
 /* The number of records in a piece, which is what is written to the temporary file at a time. */
@@ -333,7 +332,7 @@ static bool end_folded(struct ptrc_export *x)
 		ptrc_buffer_char(b, ' ');
 		ptrc_buffer_u64(b, x->flames.stacks[i].count);
 		ptrc_buffer_char(b, '\n');
-		ptrc_export_write_some(x);
+		ptrc_output_write_some(&x->query->out);
 	}
 	if (st->deep_count)
 		ptrc_cli_message(
@@ -425,7 +424,7 @@ static void put_records(struct ptrc_export *x, struct track *t)
 				ptrc_buffer_u64(b, r->ns);
 				ptrc_buffer_char(b, '}');
 			}
-			ptrc_export_write_some(x);
+			ptrc_output_write_some(&x->query->out);
 		}
 	}
 }
@@ -446,7 +445,7 @@ static void put_profile(struct ptrc_export *x, struct track *t)
 		ptrc_buffer_text(b, "],\"weights\":[");
 		for (size_t i = 0; i < count; i++) {
 			ptrc_buffer_text(b, i ? ",1" : "1");
-			ptrc_export_write_some(x);
+			ptrc_output_write_some(&x->query->out);
 		}
 	} else {
 		ptrc_buffer_format(
@@ -491,7 +490,7 @@ static bool end_speedscope(struct ptrc_export *x)
 		ptrc_buffer_text(b, i ? ",\n{\"name\":" : "\n{\"name\":");
 		ptrc_text_json(b, x->flames.frames[i].bytes, x->flames.frames[i].used);
 		ptrc_buffer_char(b, '}');
-		ptrc_export_write_some(x);
+		ptrc_output_write_some(&x->query->out);
 	}
 	ptrc_buffer_text(b, "]}}\n");
 	return true;

@@ -331,7 +331,7 @@ static void put_with_unit(struct ptrc_buffer *b, const struct ptrc_value *v)
 	if (ns && v->kind <= PTRC_VALUE_UNSIGNED && size && size <= UINT64_MAX / ns) {
 		if (is_negative)
 			ptrc_buffer_char(b, '-');
-		ptrc_buffer_exact_duration(b, size * ns);
+		ptrc_buffer_duration(b, size * ns, true);
 		return;
 	}
 	put_plain(b, v);

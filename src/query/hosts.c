@@ -413,7 +413,7 @@ static void put_host(struct ptrc_buffer *b, const struct ptrc_host *h)
 		return;
 	}
 	ptrc_buffer_text(b, " (");
-	ptrc_buffer_duration(b, (uint64_t)h->uncertain_ns);
+	ptrc_buffer_duration(b, (uint64_t)h->uncertain_ns, false);
 	ptrc_buffer_text(
 		b, h->is_synchronized || h->is_linked ? ")" : ": its clock was not synchronized)");
 }

@@ -45,7 +45,7 @@ static void put_duration(struct ptrc_buffer *b, uint64_t ns)
 {
 	size_t begin = b->used;
 
-	ptrc_buffer_duration(b, ns);
+	ptrc_buffer_duration(b, ns, false);
 	end_column(b, begin, DURATION_COLUMNS, true);
 }
 
@@ -83,7 +83,8 @@ static void put_summary(struct ptrc_buffer *b, const struct ptrc_report *r,
 		put_time(b, time, r->last_ns);
 		ptrc_buffer_char(b, '\n');
 		put_label(b, "took");
-		ptrc_buffer_duration(b, (uint64_t)ptrc_when_subtract(r->last_ns, r->first_ns));
+		ptrc_buffer_duration(b, (uint64_t)ptrc_when_subtract(r->last_ns, r->first_ns),
+				     false);
 		ptrc_buffer_char(b, '\n');
 	}
 	put_label(b, "data");

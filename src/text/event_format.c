@@ -905,7 +905,7 @@ static int put_field_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
 		if (field->id == PTRC_FIELD_GAP)
 			ptrc_buffer_span(b, v.i);
 		else if (field->id == PTRC_FIELD_DURATION || field->id == PTRC_FIELD_BOUND)
-			ptrc_buffer_duration(b, v.u);
+			ptrc_buffer_duration(b, v.u, false);
 		else if (field->id == PTRC_FIELD_LOG || field->id == PTRC_FIELD_PAIR ||
 			 field->id == PTRC_FIELD_TRUNCATED)
 			ptrc_text_put(b, v.bytes, v.size);

@@ -13,8 +13,6 @@
 #include "src/text/pair_tree.h"
 
 enum {
-	/* Output is written in pieces of about this size. */
-	WRITE_SIZE = 65536,
 	/* The width of the longest usual duration, "999.999ms". */
 	DURATION_COLUMNS = 9,
 	/* A name longer than this does not widen its column. */
@@ -148,7 +146,7 @@ static void put_columns(struct ptrc_pair_dump *p, struct ptrc_view *first, struc
 	ptrc_buffer_char(b, ' ');
 	duration = b->used;
 	if (duration_ns)
-		ptrc_buffer_duration(b, *duration_ns);
+		ptrc_buffer_duration(b, *duration_ns, false);
 	ptrc_buffer_pad(b, duration, DURATION_COLUMNS, true);
 	ptrc_buffer_char(b, ' ');
 	for (size_t i = 0; i < COLUMNS; i++)
@@ -253,8 +251,7 @@ static void put_line(struct ptrc_pair_dump *p, const char *line, size_t size)
 		put_header(p, &q->out);
 	p->text->is_header_due = false;
 	ptrc_buffer_bytes(&q->out, line, size);
-	if (q->out.used >= WRITE_SIZE)
-		ptrc_output_write(&q->out);
+	ptrc_output_write_some(&q->out);
 }
 
 static void make_line(struct ptrc_pair_dump *p, const struct ptrc_pair *pair,

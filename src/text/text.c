@@ -9,10 +9,6 @@
 #include "src/base/json.h"
 #include "src/base/output.h"
 
-/* Output is written in pieces of about this size: large enough for few system calls, small enough that a reader soon
- * sees something. */
-enum { WRITE_SIZE = 65536 };
-
 /* A name longer than this does not widen the column of names. */
 enum { NAME_COLUMNS_MAX = 40 };
 
@@ -59,12 +55,6 @@ void ptrc_text_add_alone(struct ptrc_text *t, struct ptrc_buffer *b, struct ptrc
 	ptrc_columns_flush(&t->columns, b);
 }
 
-static void write_some(struct ptrc_query *q)
-{
-	if (q->out.used >= WRITE_SIZE)
-		ptrc_output_write(&q->out);
-}
-
 /* Inserts the header at the offset in the output, if it was not written yet. */
 static void put_header(struct ptrc_text *t, size_t offset)
 {
@@ -103,7 +93,7 @@ static void take(void *self, struct ptrc_source *s)
 	if (__builtin_expect(q->last_count == UINT64_MAX, 1)) {
 		ptrc_text_add(t, &q->out, &s->view);
 		put_header(t, offset);
-		write_some(q);
+		ptrc_output_write_some(&q->out);
 		return;
 	}
 	ptrc_text_add_alone(t, &q->out, &s->view);
@@ -134,7 +124,7 @@ void ptrc_text_put_lines(struct ptrc_text *t, struct ptrc_lines *lines, int64_t 
 		if (line->ns < since_ns || q->shown_count >= q->first_count)
 			continue;
 		put_line(t, line);
-		write_some(q);
+		ptrc_output_write_some(&q->out);
 		q->shown_count++;
 	}
 }
