@@ -263,13 +263,9 @@ static int open_thread(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, p
 		/* ENODEV: the processor is offline. It gets no perf event. */
 		if (error == ENODEV)
 			continue;
-		if (!error && identifier_of(plan))
-			error = identify(p, PTRC_PERF_EVENT_STACK);
-		if (!error)
-			error = open_extras(p, plan, tid, (int)i);
-		if (error)
-			return error;
-		error = open_event(p, &exec, tid, (int)i, &p->exec_rings[i], page);
+		error = error ?: (identifier_of(plan) ? identify(p, PTRC_PERF_EVENT_STACK) : 0);
+		error = error ?: open_extras(p, plan, tid, (int)i);
+		error = error ?: open_event(p, &exec, tid, (int)i, &p->exec_rings[i], page);
 		if (error)
 			return error;
 		p->sources[p->source_count - 1].is_for_execs = true;

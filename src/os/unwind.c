@@ -374,7 +374,7 @@ static bool push_register(struct machine *m, uint64_t number, uint64_t offset)
 /* Replaces the two values on top of the stack by the result of the operation. */
 static bool combine(struct machine *m, unsigned int atom)
 {
-	uint64_t b, a, result;
+	uint64_t b, a;
 
 	if (m->depth < 2)
 		return false;
@@ -382,51 +382,36 @@ static bool combine(struct machine *m, unsigned int atom)
 	a = m->stack[--m->depth];
 	switch (atom) {
 	case DW_OP_and:
-		result = a & b;
-		break;
+		return push(m, a & b);
 	case DW_OP_or:
-		result = a | b;
-		break;
+		return push(m, a | b);
 	case DW_OP_xor:
-		result = a ^ b;
-		break;
+		return push(m, a ^ b);
 	case DW_OP_plus:
-		result = a + b;
-		break;
+		return push(m, a + b);
 	case DW_OP_minus:
-		result = a - b;
-		break;
+		return push(m, a - b);
 	case DW_OP_mul:
-		result = a * b;
-		break;
+		return push(m, a * b);
 	case DW_OP_shl:
-		result = b < 64 ? a << b : 0;
-		break;
+		return push(m, b < 64 ? a << b : 0);
 	case DW_OP_shr:
-		result = b < 64 ? a >> b : 0;
-		break;
+		return push(m, b < 64 ? a >> b : 0);
 	case DW_OP_eq:
-		result = a == b;
-		break;
+		return push(m, a == b);
 	case DW_OP_ne:
-		result = a != b;
-		break;
+		return push(m, a != b);
 	case DW_OP_ge:
-		result = (int64_t)a >= (int64_t)b;
-		break;
+		return push(m, (int64_t)a >= (int64_t)b);
 	case DW_OP_gt:
-		result = (int64_t)a > (int64_t)b;
-		break;
+		return push(m, (int64_t)a > (int64_t)b);
 	case DW_OP_le:
-		result = (int64_t)a <= (int64_t)b;
-		break;
+		return push(m, (int64_t)a <= (int64_t)b);
 	case DW_OP_lt:
-		result = (int64_t)a < (int64_t)b;
-		break;
+		return push(m, (int64_t)a < (int64_t)b);
 	default:
 		return false;
 	}
-	return push(m, result);
 }
 
 static bool load(struct machine *m, size_t bytes)
