@@ -354,12 +354,10 @@ int ptrc_config_stream_full_policy(const struct ptrc_config *c, bool has_log)
 
 int ptrc_config_attributes(const struct ptrc_config *c, trace_attr_t *attr)
 {
-	const struct timespec full_wait = {.tv_sec = (time_t)(c->full_wait_ns / 1000000000),
-					   .tv_nsec = (long)(c->full_wait_ns % 1000000000)};
+	const struct timespec full_wait = ptrc_when_timespec((int64_t)c->full_wait_ns);
 	const struct posixtrace_log_rotation rotation = {
 		.pt_bytes = c->log_rotate.bytes,
-		.pt_time = {.tv_sec = (time_t)(c->log_rotate.ns / 1000000000),
-			    .tv_nsec = (long)(c->log_rotate.ns % 1000000000)},
+		.pt_time = ptrc_when_timespec((int64_t)c->log_rotate.ns),
 		.pt_keep = c->log_keep};
 	int error = ptrc_attributes_init(attr);
 

@@ -279,9 +279,9 @@ struct ptrc_config_line {
 	bool is_dump;
 };
 
-/* Takes an option that gives a setting, or --config or --dump-config. Returns false if `key` is that of another
- * option. Ends the process if the value is not valid. */
-bool ptrc_config_option(struct ptrc_config_line *, int key, const char *value);
+/* Takes an option that gives a setting, or --config or --dump-config. Ignores the keys of other options. Ends the process
+ * if the value is not valid. */
+void ptrc_config_option(struct ptrc_config_line *, int key, const char *value);
 
 /*
  * Reads the configuration file, if --config is given. Then overrides the settings of each session in the file by

@@ -58,7 +58,7 @@ const struct ptrc_cli_option ptrc_config_attribute_options[] = {
 	PTRC_CLI_OPTIONS_END,
 };
 
-bool ptrc_config_option(struct ptrc_config_line *l, int key, const char *value)
+void ptrc_config_option(struct ptrc_config_line *l, int key, const char *value)
 {
 	struct ptrc_cli_reason why;
 	char option[40];
@@ -71,14 +71,10 @@ bool ptrc_config_option(struct ptrc_config_line *l, int key, const char *value)
 		if (l->path)
 			ptrc_cli_usage("--config", "is given twice");
 		l->path = value;
-		return true;
 	}
-	if (key == PTRC_CONFIG_OPTION_DUMP) {
-		l->is_dump = true;
-		return true;
-	}
+	l->is_dump |= key == PTRC_CONFIG_OPTION_DUMP;
 	if (setting < 0 || setting >= PTRC_CONFIG_KEYS)
-		return false;
+		return;
 	snprintf(option, sizeof(option), "--%s", ptrc_config_settings[setting].key);
 	/* An option without an argument sets a boolean to true, or adds the pattern that matches everything to a
 	 * list, as --waits does. */
@@ -86,7 +82,6 @@ bool ptrc_config_option(struct ptrc_config_line *l, int key, const char *value)
 		value = ptrc_config_settings[setting].kind == PTRC_CONFIG_LIST ? "*" : "true";
 	if (!ptrc_config_set(&l->options, (enum ptrc_config_key)setting, l->user, value, &why))
 		ptrc_cli_usage(option, "%s", why.text);
-	return true;
 }
 
 #define PATTERNS_MAX_TEXT "256"
