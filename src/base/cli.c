@@ -257,7 +257,6 @@ static int next(int argc, char **argv)
 	if (optind == 1 && argc > 1 && !strcmp(argv[1], "--complete"))
 		ptrc_complete(command, standard_options, argv + 2);
 	key = getopt_long(argc, argv, short_options, long_options, &index);
-
 	if (index >= 0 && key != '?' && key != ':')
 		refuse_abbreviation(argv, index);
 	if (index < 0 && optarg && optarg == argv[optind - 1] + 2)

@@ -23,10 +23,6 @@
 #include "src/session/keeper.h"
 #include "src/text/log_sink.h"
 
-#ifndef RENAME_NOREPLACE
-#define RENAME_NOREPLACE 1
-#endif
-
 /* Names PATH.salvaged.N are tried with N below this number. */
 enum { NAMES_MAX = 1000 };
 

@@ -8,16 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "src/base/clock.h"
 #include "src/base/output.h"
 #include "src/session/watch.h"
-
-#ifndef RENAME_NOREPLACE
-#define RENAME_NOREPLACE 1
-#endif
 
 enum {
 	/* The largest number in the name of a snapshot. It is far above the number of snapshots of one session, because
@@ -201,7 +196,7 @@ static int open_file(struct ptrc_snapshots *s, char partial[PATH_MAX], int *fd)
 /* Renames the file, but does not replace another file. */
 static int rename_new(const char *from, const char *to)
 {
-	if (!syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE))
+	if (!renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE))
 		return 0;
 	/* Some file systems and old kernels do not support RENAME_NOREPLACE. */
 	if (errno != EINVAL && errno != ENOSYS)
