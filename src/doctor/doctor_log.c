@@ -56,14 +56,12 @@ static const struct seen_type *type_of(struct ptrc_reader *r, trace_event_id_t i
 static void note_filter(struct ptrc_reader *r, size_t at, struct log_seen *seen)
 {
 	trace_event_set_t set;
-	int is_member;
 
 	if (r->size < at + sizeof(set))
 		return;
 	memcpy(&set, r->data + at, sizeof(set));
 	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++)
-		if (r->types[id] && type_of(r, id)->is_wanted &&
-		    !posix_trace_eventset_ismember(id, &set, &is_member) && is_member)
+		if (r->types[id] && type_of(r, id)->is_wanted && ptrc_is_in_set(&set, id))
 			seen->is_filtered = true;
 }
 

@@ -11,6 +11,7 @@
 #include "src/base/scope.h"
 #include "src/base/message.h"
 #include "src/doctor/doctor.h"
+#include "src/query/reader.h"
 #include "src/session/obstacle.h"
 #include "src/session/orphans.h"
 
@@ -186,13 +187,12 @@ static void check_filter(struct patient *p, const char *thing,
 	unsigned int filtered = 0, asked = 0;
 	trace_event_id_t id;
 	size_t used = 0;
-	int is_member;
 
 	/* check_event() of doctor_session.c has already reported whether the missed event is filtered out. */
 	if (p->d->event && p->controller)
 		return;
 	for (; ptrc_inspect_event(p->pid, asked, &id, name) == 0; asked++) {
-		if (posix_trace_eventset_ismember(id, &s->pt_filter, &is_member) || !is_member)
+		if (!ptrc_is_in_set(&s->pt_filter, id))
 			continue;
 		filtered++;
 		if (ptrc_doctor_is_missed(p->d, name)) {

@@ -688,10 +688,9 @@ size_t ptrc_reader_load_names(struct ptrc_reader *r)
 {
 	size_t longest = 0;
 	trace_event_id_t id;
-	int unavailable = 0;
 
 	posix_trace_eventtypelist_rewind(r->trace);
-	while (!posix_trace_eventtypelist_getnext_id(r->trace, &id, &unavailable) && !unavailable)
+	while (ptrc_next_type(r->trace, &id))
 		ptrc_reader_name(r, id);
 	for (id = 1; id < PTRC_READER_IDS; id++)
 		if (r->types[id] && r->types[id]->name.is_known &&

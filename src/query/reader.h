@@ -21,6 +21,21 @@
 /* The greatest identifier of an event type, plus 1. */
 #define PTRC_READER_IDS (POSIX_TRACE_UNNAMED_USEREVENT + TRACE_USER_EVENT_MAX)
 
+/* Stores the next event type of a trace, after posix_trace_eventtypelist_rewind(). Returns false if there are no more. */
+static inline bool ptrc_next_type(trace_id_t trace, trace_event_id_t *id)
+{
+	int unavailable = 0;
+
+	return !posix_trace_eventtypelist_getnext_id(trace, id, &unavailable) && !unavailable;
+}
+
+static inline bool ptrc_is_in_set(const trace_event_set_t *set, trace_event_id_t id)
+{
+	int is_member = 0;
+
+	return !posix_trace_eventset_ismember(id, set, &is_member) && is_member;
+}
+
 static inline bool ptrc_is_system_type(trace_event_id_t id)
 {
 	return id && id < POSIX_TRACE_UNNAMED_USEREVENT;

@@ -62,10 +62,9 @@ static bool find(trace_id_t trace, const char *text, trace_event_set_t *set)
 	char name[TRACE_EVENT_NAME_MAX + 1];
 	bool is_known = false;
 	trace_event_id_t id;
-	int unavailable;
 
 	posix_trace_eventtypelist_rewind(trace);
-	while (!posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable) && !unavailable)
+	while (ptrc_next_type(trace, &id))
 		if (!posix_trace_eventid_get_name(trace, id, name) &&
 		    (is_glob ? ptrc_glob_matches(text, name) : !strcmp(text, name))) {
 			posix_trace_eventset_add(id, set);
@@ -214,13 +213,6 @@ static bool put_record(struct page *p, const struct ptrc_session_type_record *re
 	return true;
 }
 
-static bool is_member(trace_event_id_t id, const trace_event_set_t *set)
-{
-	int is = 0;
-
-	return !posix_trace_eventset_ismember(id, set, &is) && is;
-}
-
 /* Appends the records of the event types from number .from on. Returns false if the page is full. */
 static bool put_types(trace_id_t trace, const trace_event_set_t *filter, struct page *p)
 {
@@ -229,17 +221,15 @@ static bool put_types(trace_id_t trace, const trace_event_set_t *filter, struct 
 	struct ptrc_session_type_record record;
 	trace_event_id_t id;
 	bool is_full = false;
-	int unavailable;
 
 	posix_trace_eventtypelist_rewind(trace);
-	while (!is_full && !posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable) &&
-	       !unavailable) {
+	while (!is_full && ptrc_next_type(trace, &id)) {
 		if (is_before(p) || id >= IDS || posix_trace_eventid_get_name(trace, id, name))
 			continue;
 		record = (struct ptrc_session_type_record){
 			.id = id,
 			.name_size = (uint16_t)strlen(name),
-			.is_filtered = is_member(id, filter),
+			.is_filtered = ptrc_is_in_set(filter, id),
 		};
 		if (counts) {
 			record.events = counts[id].pt_events;

@@ -18,6 +18,7 @@
 #include "src/base/message.h"
 #include "src/base/program.h"
 #include "src/base/scope.h"
+#include "src/query/reader.h"
 
 #define LIBRARY "posixtrace-preload.so"
 /* The end of a message that says that COMMAND, and what it executed, did nothing that is recorded. */
@@ -257,11 +258,10 @@ static bool has_type(trace_id_t trace, const char *glob)
 {
 	char name[TRACE_EVENT_NAME_MAX + 1];
 	trace_event_id_t id;
-	int unavailable = 0;
 
 	if (posix_trace_eventtypelist_rewind(trace))
 		return false;
-	while (!posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable) && !unavailable)
+	while (ptrc_next_type(trace, &id))
 		if (!posix_trace_eventid_get_name(trace, id, name) && ptrc_glob_matches(glob, name))
 			return true;
 	return false;

@@ -137,10 +137,9 @@ static size_t take_message(struct ptrc_reader *r)
 
 static void look_up_names(struct ptrc_reader *r)
 {
-	int unavailable = 0;
 	trace_event_id_t id;
 
-	while (!posix_trace_eventtypelist_getnext_id(r->trace, &id, &unavailable) && !unavailable)
+	while (ptrc_next_type(r->trace, &id))
 		ptrc_reader_name(r, id);
 }
 

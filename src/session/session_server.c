@@ -14,6 +14,7 @@
 #include "src/base/background.h"
 #include "src/base/message.h"
 #include "src/base/clock.h"
+#include "src/base/scope.h"
 #include "src/session/filter_rules.h"
 #include "src/session/keeper.h"
 #include "src/session/session_follow.h"
@@ -134,12 +135,11 @@ struct ptrc_server {
 
 static uint64_t count_events(trace_id_t trace)
 {
-	struct posixtrace_type_count *counts = ptrc_type_counts(trace);
+	PTRC_SCOPED struct posixtrace_type_count *counts = ptrc_type_counts(trace);
 	uint64_t sum = 0;
 
 	for (size_t id = 0; counts && id < PTRC_READER_IDS; id++)
 		sum += counts[id].pt_events;
-	free(counts);
 	return sum;
 }
 
@@ -165,14 +165,12 @@ static void count_gap_of_ring(trace_id_t trace, struct ptrc_session_state *state
 {
 	static const trace_event_id_t ids[] = {POSIX_TRACE_OVERFLOW, POSIX_TRACE_RESUME};
 	trace_event_set_t filter;
-	int is_in;
 
 	if (!state->has_log || state->attributes.log_full_policy != POSIX_TRACE_LOOP ||
 	    !state->counts.pt_log_lost_events || posix_trace_get_filter(trace, &filter))
 		return;
 	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
-		if (!posix_trace_eventset_ismember(ids[i], &filter, &is_in) && !is_in)
-			state->counts.pt_log_events++;
+		state->counts.pt_log_events += !ptrc_is_in_set(&filter, ids[i]);
 }
 
 /* Stores the status of the trace, and notes whether the trace runs. Overruns stay in the status until the trace is

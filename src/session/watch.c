@@ -136,11 +136,10 @@ void ptrc_watch_learn(struct ptrc_watch *w)
 {
 	char name[TRACE_EVENT_NAME_MAX + 1];
 	trace_event_id_t next = w->next_id;
-	int unavailable = 0;
 	trace_event_id_t id;
 
 	posix_trace_eventtypelist_rewind(w->trace);
-	while (!posix_trace_eventtypelist_getnext_id(w->trace, &id, &unavailable) && !unavailable) {
+	while (ptrc_next_type(w->trace, &id)) {
 		if (id < w->next_id)
 			continue;
 		next = id + 1;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/scope.h"
 #include "src/session/orphans.h"
 
 /* Adds the counts of a type to the sums. */
@@ -132,18 +133,15 @@ void ptrc_event_types_from_log(struct ptrc_event_types *t, struct ptrc_reader *r
 
 void ptrc_event_types_from_trace(struct ptrc_event_types *t, trace_id_t trace)
 {
-	struct posixtrace_type_count *counts = ptrc_type_counts(trace);
+	PTRC_SCOPED struct posixtrace_type_count *counts = ptrc_type_counts(trace);
 	char name[TRACE_EVENT_NAME_MAX + 1];
 	trace_event_id_t id;
-	int unavailable;
 
 	*t = (struct ptrc_event_types){0};
 	posix_trace_eventtypelist_rewind(trace);
-	while (counts && !posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable) &&
-	       !unavailable)
+	while (counts && ptrc_next_type(trace, &id))
 		if (id < PTRC_READER_IDS && !posix_trace_eventid_get_name(trace, id, name))
 			add_type(t, trace, id, name, &counts[id]);
-	free(counts);
 }
 
 void ptrc_event_types_free(struct ptrc_event_types *t)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "src/query/losses.h"
+#include "src/query/reader.h"
 
 void ptrc_no_events_gather(struct ptrc_no_events *n, trace_id_t trace)
 {
@@ -13,7 +14,7 @@ void ptrc_no_events_gather(struct ptrc_no_events *n, trace_id_t trace)
 	trace_event_set_t filter;
 	trace_attr_t attr;
 	trace_event_id_t id;
-	int unavailable = 0, is_in = 0, inheritance = POSIX_TRACE_INHERITED;
+	int inheritance = POSIX_TRACE_INHERITED;
 
 	*n = (struct ptrc_no_events){.is_filter_known = !posix_trace_get_filter(trace, &filter)};
 	if (!posix_trace_get_attr(trace, &attr)) {
@@ -22,15 +23,14 @@ void ptrc_no_events_gather(struct ptrc_no_events *n, trace_id_t trace)
 	}
 	n->is_closed_for_child = inheritance == POSIX_TRACE_CLOSE_FOR_CHILD;
 	posix_trace_eventtypelist_rewind(trace);
-	while (!posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable) && !unavailable) {
+	while (ptrc_next_type(trace, &id)) {
 		/* Programs do not open the event types of the operating system (ptrace-run --os), so these are not
 		 * counted. */
 		if (id <= POSIX_TRACE_UNNAMED_USEREVENT ||
 		    posix_trace_eventid_get_name(trace, id, name) || ptrc_is_os_name(name))
 			continue;
 		n->opened_types++;
-		if (n->is_filter_known && !posix_trace_eventset_ismember(id, &filter, &is_in))
-			n->filtered_types += is_in != 0;
+		n->filtered_types += n->is_filter_known && ptrc_is_in_set(&filter, id);
 	}
 }
 

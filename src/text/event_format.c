@@ -55,13 +55,6 @@ static int number_of(const struct ptrc_reader *r)
 	return number;
 }
 
-static bool is_member(const trace_event_set_t *set, trace_event_id_t id)
-{
-	int found = 0;
-
-	return !posix_trace_eventset_ismember(id, set, &found) && found;
-}
-
 /* Whether the type has a known name, and JSON can hold it byte for byte. */
 static bool has_json_name(const struct ptrc_reader_name *name)
 {
@@ -81,7 +74,7 @@ static void put_set_json(struct ptrc_json *j, struct ptrc_reader *r, const struc
 	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++) {
 		const struct ptrc_reader_name *name;
 
-		if (!is_member(&set, id))
+		if (!ptrc_is_in_set(&set, id))
 			continue;
 		name = ptrc_reader_name(r, id);
 		if (name->is_known)
@@ -94,7 +87,7 @@ static void put_set_json(struct ptrc_json *j, struct ptrc_reader *r, const struc
 	stpcpy(stpcpy(key, part->key), "_ids");
 	ptrc_json_open(j, key, '[');
 	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++)
-		if (is_member(&set, id) && !has_json_name(ptrc_reader_name(r, id)))
+		if (ptrc_is_in_set(&set, id) && !has_json_name(ptrc_reader_name(r, id)))
 			ptrc_json_u64(j, NULL, id);
 	ptrc_json_close(j, ']');
 }
@@ -113,7 +106,7 @@ static void put_set_text(struct ptrc_buffer *b, struct ptrc_reader *r, const str
 		const struct ptrc_reader_name *name;
 		trace_event_id_t last = id;
 
-		if (!is_member(&set, id))
+		if (!ptrc_is_in_set(&set, id))
 			continue;
 		name = ptrc_reader_name(r, id);
 		ptrc_buffer_text(b, separator);
@@ -122,7 +115,7 @@ static void put_set_text(struct ptrc_buffer *b, struct ptrc_reader *r, const str
 			ptrc_text_put(b, name->text, name->size);
 			continue;
 		}
-		while (last + 1 < PTRC_READER_IDS && is_member(&set, last + 1) &&
+		while (last + 1 < PTRC_READER_IDS && ptrc_is_in_set(&set, last + 1) &&
 		       !ptrc_reader_name(r, last + 1)->is_known)
 			last++;
 		ptrc_buffer_format(b, last > id ? "#%u-#%u" : "#%u", id, last);

@@ -8,6 +8,7 @@
 #include "src/base/cli.h"
 #include "src/base/json.h"
 #include "src/base/output.h"
+#include "src/base/scope.h"
 
 /* A name longer than this does not widen the column of names. */
 enum { NAME_COLUMNS_MAX = 40 };
@@ -59,7 +60,7 @@ void ptrc_text_add_alone(struct ptrc_text *t, struct ptrc_buffer *b, struct ptrc
 static void put_header(struct ptrc_text *t, size_t offset)
 {
 	struct ptrc_buffer *out = &t->query->out;
-	struct ptrc_buffer header = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER header = PTRC_BUFFER_INIT;
 	char *at;
 
 	if (!t->is_header_due)
@@ -71,7 +72,6 @@ static void put_header(struct ptrc_text *t, size_t offset)
 	memmove(at + header.used, at, out->used - offset);
 	memcpy(at, header.bytes, header.used);
 	out->used += header.used;
-	ptrc_buffer_free(&header);
 }
 
 /* How many lines show_last() keeps. With --relative, the first line has a time relative to the event before it, so
@@ -160,22 +160,17 @@ static bool show_last(struct ptrc_text *t)
 static bool count_source(struct ptrc_query *q, struct ptrc_source *s)
 {
 	struct ptrc_reader *r = &s->reader;
-	struct posixtrace_type_count *totals = ptrc_type_counts(r->trace);
+	PTRC_SCOPED struct posixtrace_type_count *totals = ptrc_type_counts(r->trace);
 	trace_event_set_t types;
 	bool is_by_type = ptrc_select_get_types(&q->select, r, &types);
 
 	if (!totals)
 		return false;
 	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++) {
-		int is_member = 1;
-
-		if (is_by_type)
-			posix_trace_eventset_ismember(id, &types, &is_member);
-		if (is_member)
+		if (!is_by_type || ptrc_is_in_set(&types, id))
 			q->shown_count += totals[id].pt_events;
 		r->read_count += totals[id].pt_events;
 	}
-	free(totals);
 	return true;
 }
 

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "src/base/output.h"
+#include "src/base/scope.h"
 
 /* The number of blocks in a job. Handing a job to a worker takes as long as formatting some dozen events. */
 enum { JOB_BLOCKS = 4 };
@@ -192,7 +193,8 @@ static void redo_job(struct ptrc_text *t, struct ptrc_source *s, struct job *job
 {
 	struct ptrc_query *q = t->query;
 	uint64_t read_count = s->reader.read_count;
-	uint64_t *undecided = ptrc_cli_allocate(q->select.where_count * sizeof(*undecided));
+	PTRC_SCOPED uint64_t *undecided =
+		ptrc_cli_allocate(q->select.where_count * sizeof(*undecided));
 
 	for (size_t i = 0; i < q->select.where_count; i++)
 		undecided[i] = *ptrc_where_undecided(q->select.wheres[i]);
@@ -203,14 +205,13 @@ static void redo_job(struct ptrc_text *t, struct ptrc_source *s, struct job *job
 	for (size_t i = 0; i < q->select.where_count; i++)
 		*ptrc_where_undecided(q->select.wheres[i]) = undecided[i];
 	s->reader.read_count = read_count;
-	free(undecided);
 }
 
 static void write_job(struct crew *c, struct ptrc_text *t, struct ptrc_source *s)
 {
 	struct ptrc_query *q = t->query;
 	struct job *job = job_of(c, c->written);
-	int *widths = ptrc_cli_allocate(width_bytes(t));
+	PTRC_SCOPED int *widths = ptrc_cli_allocate(width_bytes(t));
 
 	pthread_mutex_lock(&c->lock);
 	while (!job->is_done)
@@ -219,7 +220,6 @@ static void write_job(struct crew *c, struct ptrc_text *t, struct ptrc_source *s
 	ptrc_event_get_widths(&t->format, widths);
 	if (memcmp(widths, job->begin_widths, width_bytes(t)) && !t->is_counting)
 		redo_job(t, s, job);
-	free(widths);
 	ptrc_event_set_widths(&t->format, job->end_widths);
 	q->shown_count += job->shown_count;
 	ptrc_output_write(&job->out);
