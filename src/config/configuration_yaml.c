@@ -182,7 +182,6 @@ static struct ptrc_config *add_session(struct reader *r)
 
 static void read_sessions(struct reader *r)
 {
-	ptrc_yaml_next(&r->yaml);
 	if (r->yaml.event.type != YAML_SEQUENCE_START_EVENT)
 		ptrc_yaml_refuse(&r->yaml, KEY_SESSIONS ": has to be a list, not %s",
 				 ptrc_yaml_what(&r->yaml));
@@ -199,17 +198,17 @@ static void read_sessions(struct reader *r)
 /* Reads the value of KEY_SESSIONS or KEY_DEFAULTS. libyaml's current event is the key. */
 static void read_common(struct reader *r, bool is_sessions)
 {
-	if (is_sessions ? r->has_sessions : r->has_defaults)
+	bool *is_given = is_sessions ? &r->has_sessions : &r->has_defaults;
+
+	if (*is_given)
 		ptrc_yaml_refuse(&r->yaml, "'%s' is given twice",
 				 is_sessions ? KEY_SESSIONS : KEY_DEFAULTS);
-	if (is_sessions) {
-		r->has_sessions = true;
+	*is_given = true;
+	ptrc_yaml_next(&r->yaml);
+	if (is_sessions)
 		read_sessions(r);
-	} else {
-		r->has_defaults = true;
-		ptrc_yaml_next(&r->yaml);
+	else
 		read_session(r, &r->defaults);
-	}
 }
 
 /* Reads a file that has either a list of sessions and their defaults, or the settings of a single session. Refuses
