@@ -448,11 +448,10 @@ static void trace_ended(void *arg, int error, const struct ptrc_session_state *s
  * other failure is reported by say_session_error(), when COMMAND is traced. */
 static void make_session(struct run *r, const struct ptrc_config *c)
 {
-	const char *slash = strrchr(r->command[0], '/');
 	const char *log_path = realpath(r->log.path, NULL);
 	struct ptrc_session_plan *p = &r->plan;
 
-	snprintf(r->stem, sizeof(r->stem), "%.50s", slash ? slash + 1 : r->command[0]);
+	snprintf(r->stem, sizeof(r->stem), "%.50s", basename(r->command[0]));
 	ptrc_session_make_name(r->stem);
 	*p = ptrc_config_plan(c);
 	p->target_fd = -1;

@@ -203,7 +203,7 @@ static bool examine_process(struct ptrc_doctor *d, const char *path, const char 
  * log. */
 static bool make_absolute(const char *path, char *absolute)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = basename(path);
 	char directory[PATH_MAX];
 	size_t used;
 

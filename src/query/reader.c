@@ -203,14 +203,12 @@ void ptrc_reader_why_no_version(const char *path, struct ptrc_cli_reason *why)
 	struct ptrc_cli_reason of_file;
 	struct dirent *entry;
 	bool is_found = false;
-	size_t base;
 
 	while (!is_found && directory && (entry = readdir(directory))) {
 		bool is_first = !strcmp(entry->d_name, name);
 		int fd = -1;
 
-		if (is_first || (ptrc_reader_is_later_name(entry->d_name, &base) &&
-				 base == strlen(name) && !strncmp(entry->d_name, name, base)))
+		if (is_first || ptrc_reader_is_later_name(entry->d_name, name))
 			fd = openat(dirfd(directory), entry->d_name,
 				    O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 		is_found = fd >= 0 && is_of_other_version(fd, &of_file);
@@ -245,7 +243,9 @@ uint64_t ptrc_reader_log_id(const char *path)
 	return place.pl_log_id;
 }
 
-bool ptrc_reader_is_later_name(const char *name, size_t *base)
+/* If the name has the form that the second and later files of a rotated log have, returns the length of the first file's
+ * name in it; else 0. */
+static size_t length_of_first(const char *name)
 {
 	/* The least number of digits at the end of the name. */
 	enum { DIGITS_MIN = 6 };
@@ -254,17 +254,23 @@ bool ptrc_reader_is_later_name(const char *name, size_t *base)
 	while (digits < size && isdigit((unsigned char)name[size - digits - 1]))
 		digits++;
 	if (digits < DIGITS_MIN || digits + 2 > size || name[size - digits - 1] != '.')
-		return false;
-	*base = size - digits - 1;
-	return true;
+		return 0;
+	return size - digits - 1;
+}
+
+bool ptrc_reader_is_later_name(const char *name, const char *first)
+{
+	size_t length = length_of_first(name);
+
+	return length && length == strlen(first) && !strncmp(name, first, length);
 }
 
 char *ptrc_reader_first_path(const char *path)
 {
 	char *base = ptrc_cli_copy(path);
-	size_t size;
+	size_t size = length_of_first(path);
 
-	if (!ptrc_reader_is_later_name(path, &size))
+	if (!size)
 		return base;
 	base[size] = '\0';
 	/* If the log at `base`, whose first file may be missing, is the same log, `base` is its path. Otherwise the

@@ -154,9 +154,9 @@ int ptrc_reader_open_log(struct ptrc_reader *, const char *path);
  * first file of a rotated log may be missing. */
 uint64_t ptrc_reader_log_id(const char *path);
 
-/* Whether the name has the form that the second and later files of a rotated log have: the name of the first file,
- * a point and digits. *base becomes the length of the first file's name. */
-bool ptrc_reader_is_later_name(const char *name, size_t *base);
+/* Whether the name is that of the second or a later file of a rotated log whose first file has the name `first`: this
+ * name, a point and digits. */
+bool ptrc_reader_is_later_name(const char *name, const char *first);
 
 /* Returns the path of the log to which the file belongs. For a later file of a rotated log, that is the path
  * of the first file. The caller frees the path. */

@@ -158,22 +158,19 @@ struct move {
 static bool visit_later_files(const char *log, const struct move *m,
 			      bool (*visit)(const char *path, const char *end, const struct move *))
 {
-	const char *slash = strrchr(log, '/');
-	const char *first = slash ? slash + 1 : log;
+	const char *first = basename(log);
 	PTRC_SCOPED char *directory = ptrc_cli_text("%.*s", (int)(first - log), log);
 	const struct dirent *entry;
 	bool is_done = true;
-	size_t base;
 	PTRC_SCOPED_DIR *d = m->id ? opendir(*directory ? directory : ".") : NULL;
 
 	while (is_done && d && (entry = readdir(d))) {
 		PTRC_SCOPED char *path = NULL;
 
-		if (!ptrc_reader_is_later_name(entry->d_name, &base) || base != strlen(first) ||
-		    strncmp(entry->d_name, first, base) != 0)
+		if (!ptrc_reader_is_later_name(entry->d_name, first))
 			continue;
 		path = ptrc_cli_text("%s%s", directory, entry->d_name);
-		is_done = visit(path, entry->d_name + base, m);
+		is_done = visit(path, entry->d_name + strlen(first), m);
 	}
 	return is_done;
 }

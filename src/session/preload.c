@@ -288,9 +288,7 @@ const char *ptrc_preload_why_not(const struct ptrc_preload *p)
 
 static bool is_python(const char *command)
 {
-	const char *slash = strrchr(command, '/');
-
-	return !strncmp(slash ? slash + 1 : command, "python", strlen("python"));
+	return !strncmp(basename(command), "python", strlen("python"));
 }
 
 /* Returns why COMMAND, into which the library was loaded, recorded no function; NULL if it is not known. */

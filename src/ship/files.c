@@ -48,27 +48,20 @@ bool ptrc_ship_look_at(const char *path)
 	return ptrc_cli_message(path, "%s", why.text);
 }
 
-static bool is_file_of(const char *name, const char *log)
-{
-	size_t size;
-
-	return !strcmp(name, log) || (ptrc_reader_is_later_name(name, &size) &&
-				      size == strlen(log) && !strncmp(name, log, size));
-}
-
 int64_t ptrc_ship_age_ns(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	const char *log = slash ? slash + 1 : path;
+	const char *log = basename(path);
 	PTRC_SCOPED char *directory = ptrc_cli_copy_bytes(path, (size_t)(log - path));
-	PTRC_SCOPED_DIR *d = opendir(slash ? directory : ".");
+	PTRC_SCOPED_DIR *d = opendir(*directory ? directory : ".");
 	int64_t written_ns = INT64_MIN, now_ns;
 	const struct dirent *entry;
 	struct timespec now;
 	struct stat st;
 
 	while (d && (entry = readdir(d)))
-		if (is_file_of(entry->d_name, log) && !fstatat(dirfd(d), entry->d_name, &st, 0) &&
+		if ((!strcmp(entry->d_name, log) ||
+		     ptrc_reader_is_later_name(entry->d_name, log)) &&
+		    !fstatat(dirfd(d), entry->d_name, &st, 0) &&
 		    ptrc_when_ns(&st.st_mtim) > written_ns)
 			written_ns = ptrc_when_ns(&st.st_mtim);
 	if (written_ns == INT64_MIN || clock_gettime(CLOCK_REALTIME, &now))

@@ -450,10 +450,8 @@ static enum ptrc_ship_result tell_whose(struct work *w)
 
 static char *progress_path(const struct ptrc_shipper *s, const char *log)
 {
-	const char *slash = strrchr(log, '/');
-
 	if (s->state_directory)
-		return ptrc_cli_text("%s/%s.ship", s->state_directory, slash ? slash + 1 : log);
+		return ptrc_cli_text("%s/%s.ship", s->state_directory, basename(log));
 	return ptrc_cli_text("%s.ship", log);
 }
 

@@ -598,9 +598,8 @@ void ptrc_event_put_time(struct ptrc_buffer *b, struct ptrc_event_format *f,
 void ptrc_event_put_source(struct ptrc_buffer *b, struct ptrc_view *view)
 {
 	const struct ptrc_symbol *s = ptrc_view_symbol(view);
-	const char *file = s->file ? strrchr(s->file, '/') : NULL;
+	const char *file = s->file ? basename(s->file) : NULL;
 
-	file = file ? file + 1 : s->file;
 	if (s->function)
 		ptrc_text_put(b, s->function, strlen(s->function));
 	if (s->function && file)
