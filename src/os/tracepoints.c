@@ -157,10 +157,8 @@ int ptrc_tracepoints_refusal(void)
 {
 	/* Opens a tracepoint that cannot exist: the kernel checks the user's rights first, so the
 	 * error says whether the user may open tracepoints. */
-	int fd = open_tracepoint(UINT32_MAX);
+	PTRC_SCOPED_FD fd = open_tracepoint(UINT32_MAX);
 
-	if (fd >= 0)
-		close(fd);
 	return fd < 0 && (errno == EACCES || errno == EPERM) ? errno : 0;
 }
 

@@ -229,16 +229,14 @@ static void gather(struct ptrc_server *s, struct ptrc_session_state *state)
 
 void ptrc_server_remove_socket(struct ptrc_server *s)
 {
+	PTRC_SCOPED_FD lock = -1;
 	struct stat st;
-	int lock;
 
 	if (s->listen_fd < 0)
 		return;
 	lock = ptrc_session_lock(s->directory);
 	if (!lstat(s->address.sun_path, &st) && st.st_ino == s->inode)
 		unlink(s->address.sun_path);
-	if (lock >= 0)
-		close(lock);
 }
 
 /* ---- work in the background ---- */
@@ -837,7 +835,7 @@ static int make_socket(struct ptrc_server *s)
 static int take_name(struct ptrc_server *s, const char *name)
 {
 	struct sockaddr_un address;
-	int lock = ptrc_session_lock(s->directory);
+	PTRC_SCOPED_FD lock = ptrc_session_lock(s->directory);
 	int error;
 	int fd;
 
@@ -858,7 +856,6 @@ static int take_name(struct ptrc_server *s, const char *name)
 		s->address = address;
 		snprintf(s->name, sizeof(s->name), "%s", name);
 	}
-	close(lock);
 	return error;
 }
 

@@ -254,7 +254,7 @@ enum ptrc_ship_result ptrc_ship_session(struct ptrc_ship_follow *follow, const c
 	enum ptrc_ship_result result;
 	bool is_tried = false, is_silent = false;
 	struct ptrc_ship_log *log = NULL;
-	char *path = NULL;
+	PTRC_SCOPED char *path = NULL;
 
 	if (!find_log(session, &path))
 		return PTRC_SHIP_LOG_FAILED;
@@ -286,6 +286,5 @@ enum ptrc_ship_result ptrc_ship_session(struct ptrc_ship_follow *follow, const c
 		follow->report(path, &r);
 	}
 	ptrc_ship_let_go(&log);
-	free(path);
 	return result;
 }
