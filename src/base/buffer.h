@@ -153,15 +153,6 @@ char *ptrc_write_u64(char *, uint64_t);
 char *ptrc_write_time(char *, struct ptrc_time_format *, const struct timespec *);
 char *ptrc_write_ns(char *, struct ptrc_time_format *, const struct timespec *);
 
-/* Copies the text without its null byte. It is inline so that the compiler computes strlen() of a literal. */
-static inline char *ptrc_write_text(char *to, const char *text)
-{
-	size_t size = strlen(text);
-
-	memcpy(to, text, size);
-	return to + size;
-}
-
 /*
  * Whether the bytes can be shown as text: they are UTF-8, without control characters other than tab, line feed
  * and carriage return. If so, and if the bytes end with a single null byte, which many programs record with a

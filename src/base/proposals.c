@@ -134,7 +134,7 @@ static bool put_files(struct ptrc_buffer *b, unsigned int kinds, const char *beg
 	PTRC_SCOPED_DIR *dir = NULL;
 	struct dirent *entry;
 
-	snprintf(path, sizeof(path), "%.*s", head, head ? begin : ".");
+	snprintf(path, sizeof(path), "%.*s", head, begin);
 	dir = opendir(head ? path : ".");
 	while (dir && (entry = readdir(dir)) && seen <= FILES_MAX) {
 		if (strncmp(entry->d_name, begin + head, size) != 0 ||

@@ -456,9 +456,9 @@ static void put_head_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
 		make_origin(f, label, r);
 	p = ptrc_buffer_room(b, sizeof(time) + sizeof(ns) + 2 * PTRC_TIME_BYTES + f->origin.used +
 					PTRC_U64_BYTES);
-	p = ptrc_write_text(p, time);
+	p = stpcpy(p, time);
 	p = ptrc_write_time(p, &f->time, &e->posix_timestamp);
-	p = ptrc_write_text(p, ns);
+	p = stpcpy(p, ns);
 	p = ptrc_write_ns(p, &f->time, &e->posix_timestamp);
 	memcpy(p, f->origin.bytes, f->origin.used);
 	p = ptrc_write_u64(p + f->origin.used, r->size);
