@@ -11,6 +11,7 @@
 
 #include "lib/model/glob.h"
 #include "src/base/nearest.h"
+#include "src/base/scope.h"
 #include "src/spans/pair_report.h"
 #include "src/text/event_format.h"
 #include "src/query/losses.h"
@@ -369,8 +370,8 @@ static void show_case(struct ptrc_case *c, struct ptrc_event_format *f, struct p
 static void show_events(struct ptrc_check *c, struct ptrc_source *source)
 {
 	struct ptrc_event_format format = {.time.is_local = !c->is_utc};
-	struct posixtrace_span *spans = NULL;
-	struct ptrc_case **cases = NULL;
+	PTRC_SCOPED struct posixtrace_span *spans = NULL;
+	PTRC_SCOPED struct ptrc_case **cases = NULL;
 	size_t span_count = 0, case_count = 0;
 
 	for (size_t i = 0; i < c->rules->count; i++) {
@@ -394,8 +395,6 @@ static void show_events(struct ptrc_check *c, struct ptrc_source *source)
 			for (size_t i = 0; i < case_count; i++)
 				show_case(cases[i], &format, source);
 		}
-	free(spans);
-	free(cases);
 	ptrc_event_format_free(&format);
 }
 

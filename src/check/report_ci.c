@@ -48,8 +48,8 @@ static struct ptrc_buffer shown(const char *text)
 static void put_tap_rule(struct ptrc_buffer *b, const struct ptrc_check *c, struct ptrc_trial *t,
 			 size_t number)
 {
-	struct ptrc_buffer name = shown(t->rule->name);
-	struct ptrc_buffer message = headline_of(t);
+	PTRC_SCOPED_BUFFER name = shown(t->rule->name);
+	PTRC_SCOPED_BUFFER message = headline_of(t);
 
 	ptrc_check_put_details(&message, c, t, "");
 	ptrc_buffer_format(b, "%s %zu - ", t->verdict == PTRC_VERDICT_PASS ? "ok" : "not ok",
@@ -63,8 +63,6 @@ static void put_tap_rule(struct ptrc_buffer *b, const struct ptrc_check *c, stru
 	ptrc_buffer_format(b, "\n  ---\n  verdict: %s\n  message: ", ptrc_verdict_name(t->verdict));
 	ptrc_text_json(b, message.bytes, message.used);
 	ptrc_buffer_text(b, "\n  ...\n");
-	ptrc_buffer_free(&name);
-	ptrc_buffer_free(&message);
 }
 
 void ptrc_check_put_tap(struct ptrc_buffer *b, const struct ptrc_check *c)
@@ -95,10 +93,9 @@ static void put_xml(struct ptrc_buffer *b, const struct ptrc_buffer *text)
 
 static void put_xml_text(struct ptrc_buffer *b, const char *text)
 {
-	struct ptrc_buffer s = shown(text);
+	PTRC_SCOPED_BUFFER s = shown(text);
 
 	put_xml(b, &s);
-	ptrc_buffer_free(&s);
 }
 
 static void put_junit_rule(struct ptrc_buffer *b, const struct ptrc_check *c, struct ptrc_trial *t)
@@ -108,8 +105,8 @@ static void put_junit_rule(struct ptrc_buffer *b, const struct ptrc_check *c, st
 		[PTRC_VERDICT_FAIL] = "failure",
 		[PTRC_VERDICT_UNDECIDED] = "error",
 	};
-	struct ptrc_buffer headline = headline_of(t);
-	struct ptrc_buffer details = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER headline = headline_of(t);
+	PTRC_SCOPED_BUFFER details = PTRC_BUFFER_INIT;
 
 	ptrc_check_put_details(&details, c, t, "");
 	ptrc_buffer_text(b, "  <testcase classname=\"");
@@ -127,8 +124,6 @@ static void put_junit_rule(struct ptrc_buffer *b, const struct ptrc_check *c, st
 		put_xml(b, &headline);
 	put_xml(b, &details);
 	ptrc_buffer_format(b, "</%s>\n  </testcase>\n", elements[t->verdict]);
-	ptrc_buffer_free(&headline);
-	ptrc_buffer_free(&details);
 }
 
 void ptrc_check_put_junit(struct ptrc_buffer *b, const struct ptrc_check *c)
@@ -162,10 +157,9 @@ static void put_escaped(struct ptrc_buffer *b, const struct ptrc_buffer *text, b
 
 static void put_property(struct ptrc_buffer *b, const char *text)
 {
-	struct ptrc_buffer s = shown(text);
+	PTRC_SCOPED_BUFFER s = shown(text);
 
 	put_escaped(b, &s, true);
-	ptrc_buffer_free(&s);
 }
 
 void ptrc_check_put_github(struct ptrc_buffer *b, const struct ptrc_check *c)

@@ -29,7 +29,7 @@ static void put_moment(struct ptrc_json *j, const struct ptrc_check *c, const ch
 
 static void put_case(struct ptrc_json *j, const struct ptrc_check *c, const struct ptrc_case *k)
 {
-	struct ptrc_buffer command = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER command = PTRC_BUFFER_INIT;
 
 	ptrc_json_open(j, NULL, '{');
 	ptrc_json_text(j, "reason", k->text);
@@ -39,7 +39,6 @@ static void put_case(struct ptrc_json *j, const struct ptrc_check *c, const stru
 	ptrc_check_put_command(&command, c, k);
 	ptrc_buffer_char(&command, '\0');
 	ptrc_json_text(j, "command", command.bytes);
-	ptrc_buffer_free(&command);
 	ptrc_json_close(j, '}');
 }
 

@@ -62,7 +62,7 @@ static bool is_given(const struct ptrc_layouts *l, size_t number)
  * layout. */
 static void put_layouts(struct ptrc_buffer *b, const struct ptrc_rules *r)
 {
-	struct ptrc_buffer word = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER word = PTRC_BUFFER_INIT;
 	const struct ptrc_layouts *l = r->layouts;
 	bool has_file = r->config && strcmp(r->config, "-") && !is_given(l, r->config_end);
 
@@ -75,7 +75,6 @@ static void put_layouts(struct ptrc_buffer *b, const struct ptrc_rules *r)
 		ptrc_buffer_text(b, " --decode=");
 		ptrc_text_word(b, word.bytes);
 	}
-	ptrc_buffer_free(&word);
 	if (has_file) {
 		ptrc_buffer_text(b, " --config=");
 		ptrc_text_word(b, r->config);

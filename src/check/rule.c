@@ -341,8 +341,7 @@ static const char *describe(const struct ptrc_rule *r, const struct ptrc_rule_dr
 {
 	static const int keys[] = {PTRC_RULE_KEY_WITHIN, PTRC_RULE_KEY_OF,  PTRC_RULE_KEY_MIN,
 				   PTRC_RULE_KEY_MAX,	 PTRC_RULE_KEY_PER, PTRC_RULE_KEY_BY};
-	struct ptrc_buffer b = PTRC_BUFFER_INIT;
-	const char *text;
+	PTRC_SCOPED_BUFFER b = PTRC_BUFFER_INIT;
 
 	ptrc_buffer_text(&b, ptrc_rule_keys[r->kind].name);
 	if (r->kind == PTRC_RULE_LOSS)
@@ -369,9 +368,7 @@ static const char *describe(const struct ptrc_rule *r, const struct ptrc_rule_dr
 		ptrc_buffer_char(&b, ',');
 	put_key(&b, d, PTRC_RULE_KEY_AT_MOST);
 	put_key(&b, d, PTRC_RULE_KEY_MIN_COUNT);
-	text = ptrc_rule_keep(b.bytes, b.used);
-	ptrc_buffer_free(&b);
-	return text;
+	return ptrc_rule_keep(b.bytes, b.used);
 }
 
 static void check_name(const struct ptrc_rules *rules, const struct ptrc_rule *r,

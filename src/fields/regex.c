@@ -410,14 +410,13 @@ static pcre2_code *compile(const struct ptrc_buffer *pattern, uint32_t options,
 static bool compile_both(struct ptrc_regex *x, const struct ptrc_buffer *pattern,
 			 struct ptrc_cli_reason *why)
 {
-	struct ptrc_buffer all = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER all = PTRC_BUFFER_INIT;
 
 	ptrc_buffer_text(&all, "(?s:.*)(?:");
 	ptrc_buffer_bytes(&all, pattern->bytes, pattern->used);
 	ptrc_buffer_char(&all, ')');
 	x->backtracking = compile(pattern, 0, why);
 	x->searching = x->backtracking ? compile(&all, PCRE2_ANCHORED, why) : NULL;
-	ptrc_buffer_free(&all);
 	return x->searching;
 }
 

@@ -8,6 +8,7 @@
 
 #include "src/base/buffer.h"
 #include "src/base/message.h"
+#include "src/base/scope.h"
 #include "src/fields/when.h"
 
 /* If a clock changes by more than this against another clock of the machine, it was stepped (set). */
@@ -301,8 +302,8 @@ static void name_host(struct ptrc_hosts *h, size_t host)
 void ptrc_hosts_begin(struct ptrc_hosts *h, struct ptrc_reader *const *readers, size_t count,
 		      bool is_for_log)
 {
-	struct reading **lists = ptrc_cli_allocate(count * sizeof(struct reading *));
-	size_t *counts = ptrc_cli_allocate(count * sizeof(*counts));
+	PTRC_SCOPED struct reading **lists = ptrc_cli_allocate(count * sizeof(struct reading *));
+	PTRC_SCOPED size_t *counts = ptrc_cli_allocate(count * sizeof(*counts));
 	struct ptrc_host *host;
 
 	*h = (struct ptrc_hosts){.source_count = count};
@@ -343,8 +344,6 @@ void ptrc_hosts_begin(struct ptrc_hosts *h, struct ptrc_reader *const *readers, 
 		readers[i]->correction = c;
 		free(lists[i]);
 	}
-	free(lists);
-	free(counts);
 }
 
 int64_t ptrc_hosts_bound(const struct ptrc_hosts *h, size_t source, int64_t ns)
@@ -420,8 +419,8 @@ static void put_host(struct ptrc_buffer *b, const struct ptrc_host *h)
 
 void ptrc_hosts_report(const struct ptrc_hosts *h)
 {
-	const struct ptrc_host **list = ptrc_cli_allocate(h->count * sizeof(*list));
-	struct ptrc_buffer b = PTRC_BUFFER_INIT;
+	PTRC_SCOPED const struct ptrc_host **list = ptrc_cli_allocate(h->count * sizeof(*list));
+	PTRC_SCOPED_BUFFER b = PTRC_BUFFER_INIT;
 	size_t count = 0;
 
 	for (size_t i = 0; i < h->count; i++)
@@ -441,8 +440,6 @@ void ptrc_hosts_report(const struct ptrc_hosts *h)
 				 "cannot be told; their times may be wrong by: %s",
 				 (unsigned long long)h->uncertain_count,
 				 (unsigned long long)h->neighbour_count, b.bytes);
-	ptrc_buffer_free(&b);
-	free(list);
 }
 
 void ptrc_hosts_json(const struct ptrc_hosts *h, struct ptrc_json *j)

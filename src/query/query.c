@@ -12,6 +12,7 @@
 #include "src/base/json.h"
 #include "src/base/nearest.h"
 #include "src/base/output.h"
+#include "src/base/scope.h"
 #include "src/fields/json_text.h"
 
 static bool has_field(const struct ptrc_query *q, enum ptrc_field_id id)
@@ -38,7 +39,7 @@ void ptrc_source_begin(struct ptrc_source *s, struct ptrc_query *q, size_t order
 
 void ptrc_query_find_hosts(struct ptrc_query *q, bool is_for_log)
 {
-	struct ptrc_reader **readers;
+	PTRC_SCOPED struct ptrc_reader **readers = NULL;
 
 	/* The times of a single log are not corrected, so its host is needed only for the errors of its times. */
 	if (q->source_count < 2 && !q->needs_bound && !has_field(q, PTRC_FIELD_BOUND))
@@ -47,7 +48,6 @@ void ptrc_query_find_hosts(struct ptrc_query *q, bool is_for_log)
 	for (size_t i = 0; i < q->source_count; i++)
 		readers[i] = &q->sources[i].reader;
 	ptrc_hosts_begin(&q->hosts, readers, q->source_count, is_for_log);
-	free(readers);
 }
 
 void ptrc_source_free(struct ptrc_source *s)
@@ -198,18 +198,15 @@ static bool find_windows(struct ptrc_query *q, struct ptrc_source *s)
  * as the log may go on or has no beginning. */
 static uint64_t count_starts(struct ptrc_reader *r)
 {
-	struct posixtrace_type_count *counts;
+	PTRC_SCOPED struct posixtrace_type_count *counts = NULL;
 	trace_event_set_t types;
 	uint64_t count = 0;
 
 	if (r->source || r->counts.pt_earlier_files)
 		return 0;
 	counts = ptrc_type_counts(r->trace);
-	if (counts) {
-		count = counts[POSIX_TRACE_START].pt_events;
-		free(counts);
-		return count;
-	}
+	if (counts)
+		return counts[POSIX_TRACE_START].pt_events;
 	posix_trace_eventset_empty(&types);
 	posix_trace_eventset_add(POSIX_TRACE_START, &types);
 	if (!ptrc_reader_select(r, NULL, 0, &types))
@@ -225,9 +222,8 @@ static bool select_wanted(struct ptrc_query *q, struct ptrc_source *s)
 	bool has_all_losses = q->sink.takes_losses && !q->select.around;
 	trace_event_set_t types, marks;
 	bool is_by_type = ptrc_select_get_types(&q->select, &s->reader, &types);
-	struct posixtrace_span *spans;
+	PTRC_SCOPED struct posixtrace_span *spans = NULL;
 	size_t count = 0;
-	int error;
 
 	posix_trace_eventset_empty(&marks);
 	for (trace_event_id_t id = 1; q->sink.takes_losses && id < PTRC_READER_IDS; id++)
@@ -255,10 +251,9 @@ static bool select_wanted(struct ptrc_query *q, struct ptrc_source *s)
 	 * reader would give all events. */
 	if (q->select.around && !count)
 		spans[count++] = ptrc_when_span(INT64_MAX, INT64_MIN);
-	error = ptrc_reader_select_always(&s->reader, spans, count, is_by_type ? &types : NULL,
-					  has_all_losses ? &marks : NULL);
-	free(spans);
-	return report(&s->reader, error);
+	return report(&s->reader, ptrc_reader_select_always(&s->reader, spans, count,
+							    is_by_type ? &types : NULL,
+							    has_all_losses ? &marks : NULL));
 }
 
 bool ptrc_query_scan(struct ptrc_query *q)
@@ -345,7 +340,7 @@ static void take(struct ptrc_query *q, struct ptrc_source *s, bool is_last)
  * ends. */
 static bool show(struct ptrc_query *q)
 {
-	struct ptrc_source **heap =
+	PTRC_SCOPED struct ptrc_source **heap =
 		ptrc_cli_allocate(q->source_count * sizeof(struct ptrc_source *));
 	size_t count = 0;
 
@@ -366,7 +361,6 @@ static bool show(struct ptrc_query *q)
 		else
 			heap_pop(heap, count--);
 	}
-	free(heap);
 	return !count;
 }
 
@@ -683,11 +677,10 @@ enum { KEYS_MAX = 64 };
 
 static void add_key(struct ptrc_cli_texts *keys, const char *prefix, const char *key, int size)
 {
-	char *name = ptrc_cli_text("%s%.*s", prefix, size, key);
+	PTRC_SCOPED char *name = ptrc_cli_text("%s%.*s", prefix, size, key);
 
 	if (keys->count < KEYS_MAX)
 		ptrc_cli_add_copy(keys, name);
-	free(name);
 }
 
 /* Adds the keys of a JSON object. The name of a field is the prefix and then a key. */

@@ -16,6 +16,7 @@
 
 #include "src/base/output.h"
 #include "src/base/same_file.h"
+#include "src/base/scope.h"
 #include "src/fields/when.h"
 
 /* The start of every log, see docs/log-format.md. The members are checked in this order: if one is not as expected,
@@ -198,15 +199,15 @@ static bool is_of_other_version(int fd, struct ptrc_cli_reason *why)
 void ptrc_reader_why_no_version(const char *path, struct ptrc_cli_reason *why)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	char *where = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-	DIR *directory = where ? opendir(where) : NULL;
+	PTRC_SCOPED char *where = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	PTRC_SCOPED_DIR *directory = where ? opendir(where) : NULL;
 	struct ptrc_cli_reason of_file;
 	struct dirent *entry;
 	bool is_found = false;
 
 	while (!is_found && directory && (entry = readdir(directory))) {
 		bool is_first = !strcmp(entry->d_name, name);
-		int fd = -1;
+		PTRC_SCOPED_FD fd = -1;
 
 		if (is_first || ptrc_reader_is_later_name(entry->d_name, name))
 			fd = openat(dirfd(directory), entry->d_name,
@@ -215,19 +216,14 @@ void ptrc_reader_why_no_version(const char *path, struct ptrc_cli_reason *why)
 		if (is_found)
 			ptrc_cli_because(why, is_first ? "%s%s" : "%s is %s",
 					 is_first ? "" : entry->d_name, of_file.text);
-		if (fd >= 0)
-			close(fd);
 	}
 	if (!is_found)
 		ptrc_cli_because(why, "%s", strerror(EPROTO));
-	if (directory)
-		closedir(directory);
-	free(where);
 }
 
 uint64_t ptrc_reader_log_id(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	PTRC_SCOPED_FD fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct ptrc_reading_place place = {.pl_log_id = 0};
 	bool is_missing = fd < 0 && errno == ENOENT;
 	trace_id_t trace;
@@ -238,8 +234,6 @@ uint64_t ptrc_reader_log_id(const char *path)
 			place.pl_log_id = 0;
 		posix_trace_close(trace);
 	}
-	if (fd >= 0)
-		close(fd);
 	return place.pl_log_id;
 }
 
@@ -570,8 +564,7 @@ int ptrc_reader_select_always(struct ptrc_reader *r, const struct posixtrace_spa
 			      size_t count, const trace_event_set_t *types,
 			      const trace_event_set_t *always)
 {
-	struct posixtrace_span *moved;
-	int error;
+	PTRC_SCOPED struct posixtrace_span *moved = NULL;
 
 	if (!ptrc_reader_is_moving(r) || !count)
 		return select_log(r, spans, count, types, always);
@@ -580,9 +573,7 @@ int ptrc_reader_select_always(struct ptrc_reader *r, const struct posixtrace_spa
 		moved[i] = ptrc_when_span(
 			ptrc_correction_first(r->correction, ptrc_when_ns(&spans[i].pt_first)),
 			ptrc_correction_last(r->correction, ptrc_when_ns(&spans[i].pt_last)));
-	error = select_log(r, moved, count, types, always);
-	free(moved);
-	return error;
+	return select_log(r, moved, count, types, always);
 }
 
 int ptrc_reader_select_parts(struct ptrc_reader *r, unsigned long first, unsigned long end)
@@ -721,13 +712,11 @@ static bool is_thread_left(const struct ptrc_reader *r)
 {
 	trace_event_id_t fork = ptrc_reader_find_type(r, "os.fork");
 	trace_event_id_t exit = ptrc_reader_find_type(r, "os.exit");
-	struct posixtrace_type_count *counts = fork || exit ? ptrc_type_counts(r->trace) : NULL;
-	bool is_left =
-		counts ? (exit ? counts[exit].pt_events : 0) <= (fork ? counts[fork].pt_events : 0)
-		       : fork || exit;
+	PTRC_SCOPED struct posixtrace_type_count *counts =
+		fork || exit ? ptrc_type_counts(r->trace) : NULL;
 
-	free(counts);
-	return is_left;
+	return counts ? (exit ? counts[exit].pt_events : 0) <= (fork ? counts[fork].pt_events : 0)
+		      : fork || exit;
 }
 
 bool ptrc_reader_has_none_left(const struct ptrc_reader *r)

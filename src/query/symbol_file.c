@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "src/base/buffer.h"
+#include "src/base/scope.h"
 #include "src/base/table.h"
 #include "src/query/libdw.h"
 
@@ -228,7 +229,7 @@ static Dwarf_Die *find_unit(struct ptrc_symbol_file *f, GElf_Addr address, GElf_
 static const char *join(struct ptrc_symbol_file *f, const char *const *parts, size_t count,
 			const char *separator)
 {
-	struct ptrc_buffer text = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER text = PTRC_BUFFER_INIT;
 	struct ptrc_table_entry *e;
 
 	for (size_t i = 0; i < count; i++) {
@@ -237,7 +238,6 @@ static const char *join(struct ptrc_symbol_file *f, const char *const *parts, si
 	}
 	ptrc_buffer_char(&text, '\0');
 	e = ptrc_table_find(&f->texts, text.bytes, text.used, sizeof(*e));
-	ptrc_buffer_free(&text);
 	return (const char *)e->key;
 }
 
@@ -290,7 +290,7 @@ static const char *name_of(struct ptrc_symbol_file *f, Dwarf_Die *function, int 
 {
 	Dwarf_Die die = declaration_of(function);
 	const char *parts[SCOPES_MAX];
-	Dwarf_Die *scopes = NULL;
+	PTRC_SCOPED Dwarf_Die *scopes = NULL;
 	size_t at = SCOPES_MAX;
 	int n;
 
@@ -314,7 +314,6 @@ static const char *name_of(struct ptrc_symbol_file *f, Dwarf_Die *function, int 
 		if (tag == DW_TAG_subprogram)
 			break;
 	}
-	free(scopes);
 	return at == SCOPES_MAX - 1 ? parts[at] : join(f, parts + at, SCOPES_MAX - at, "::");
 }
 
@@ -370,8 +369,8 @@ static void find_function(struct ptrc_symbol_file *f, Dwarf_Die *unit, Dwarf_Add
 			  struct ptrc_symbol *s)
 {
 	Dwarf_Die *lines = unit;
-	Dwarf_Die *scopes = NULL;
-	Dwarf_Die *around = NULL;
+	PTRC_SCOPED Dwarf_Die *scopes = NULL;
+	PTRC_SCOPED Dwarf_Die *around = NULL;
 	Dwarf_Die innermost;
 	Dwarf_Die part;
 	uint8_t type;
@@ -400,8 +399,6 @@ static void find_function(struct ptrc_symbol_file *f, Dwarf_Die *unit, Dwarf_Add
 			break;
 		take_call(f, lines, &around[i], s);
 	}
-	free(around);
-	free(scopes);
 }
 
 void ptrc_symbol_file_find(struct ptrc_symbol_file *f, const struct ptrc_symbol_mapping *m,

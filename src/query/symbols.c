@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/scope.h"
 #include "src/base/table.h"
 #include "src/query/reader.h"
 
@@ -137,7 +138,7 @@ static int by_path(const void *a, const void *b)
 
 void ptrc_symbols_report(struct ptrc_symbols *s, bool has_lines)
 {
-	struct file **files = NULL;
+	PTRC_SCOPED struct file **files = NULL;
 	size_t count = 0;
 
 	for (struct file *f = s->files; f; f = f->next)
@@ -146,7 +147,6 @@ void ptrc_symbols_report(struct ptrc_symbols *s, bool has_lines)
 	ptrc_sort(files, count, by_path);
 	for (size_t i = 0; i < count; i++)
 		ptrc_cli_message(files[i]->path, "%s", files[i]->why.text);
-	free(files);
 }
 
 /* ---- addresses ---- */
@@ -193,10 +193,9 @@ static bool find_address(trace_id_t log, unsigned long process, uint64_t address
 /* Returns a copy of the name that stays valid as long as the symbols. */
 static const char *keep_name(struct ptrc_symbols *s, const char *text, size_t size)
 {
-	char *copy = ptrc_cli_copy_bytes(text, size);
+	PTRC_SCOPED char *copy = ptrc_cli_copy_bytes(text, size);
 	struct ptrc_table_entry *e = ptrc_table_find(&s->names, copy, size + 1, sizeof(*e));
 
-	free(copy);
 	return (const char *)e->key;
 }
 

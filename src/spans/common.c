@@ -2,9 +2,9 @@
 #include "config.h"
 #include "src/spans/common.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "src/base/scope.h"
 #include "src/base/table.h"
 #include "src/fields/json_text.h"
 #include "src/spans/key.h"
@@ -18,7 +18,7 @@ static void add_field(struct ptrc_common *c, const struct ptrc_layouts *layouts,
 {
 	struct ptrc_field *f = &c->fields[c->count];
 	struct ptrc_cli_reason why;
-	char *text;
+	PTRC_SCOPED char *text = NULL;
 
 	for (size_t i = 0; i < c->count; i++)
 		if (!strncmp(c->fields[i].text, name, size) && !c->fields[i].text[size])
@@ -32,7 +32,6 @@ static void add_field(struct ptrc_common *c, const struct ptrc_layouts *layouts,
 		f->is_of_begin = false;
 		c->count++;
 	}
-	free(text);
 }
 
 /* Adds the fields of the event. The member `key` of JSON goes first, because events that have it are meant to be

@@ -33,7 +33,7 @@ static inline void add_bytes(struct ptrc_key *k, const void *bytes, size_t size)
 /* A number or a text in JSON makes the same key as a field with that value. */
 static void add_json(struct ptrc_key *k, struct ptrc_value v)
 {
-	struct ptrc_buffer b = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER b = PTRC_BUFFER_INIT;
 	unsigned char kind = PTRC_VALUE_JSON;
 
 	ptrc_value_settle(&v, &b);
@@ -43,7 +43,6 @@ static void add_json(struct ptrc_key *k, struct ptrc_value v)
 	} else {
 		ptrc_key_add(k, &v);
 	}
-	ptrc_buffer_free(&b);
 }
 
 /* The first byte of a number in a key: the kind of the number, combined with DURATION if it is a duration. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "src/base/nearest.h"
+#include "src/base/scope.h"
 
 /* The greatest number of rows of a histogram, one for each power of two; and the length of its longest bar. */
 enum { POWERS = 64, BAR_COLUMNS = 40 };
@@ -108,7 +109,7 @@ static void put_head(struct ptrc_buffer *b, size_t columns)
 
 static size_t longest_subject(const struct ptrc_pairs *p, struct ptrc_pair_row **rows, size_t count)
 {
-	struct ptrc_buffer subject = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER subject = PTRC_BUFFER_INIT;
 	size_t columns = 4;
 
 	for (size_t i = 0; i < count; i++) {
@@ -116,14 +117,13 @@ static size_t longest_subject(const struct ptrc_pairs *p, struct ptrc_pair_row *
 		put_subject(&subject, p, rows[i]);
 		columns = columns > subject.used ? columns : subject.used;
 	}
-	ptrc_buffer_free(&subject);
 	return columns;
 }
 
 void ptrc_pairs_put_text(struct ptrc_buffer *b, const struct ptrc_pairs *p, bool has_histogram)
 {
 	size_t count;
-	struct ptrc_pair_row **rows = ptrc_pairs_rows(p, &count);
+	PTRC_SCOPED struct ptrc_pair_row **rows = ptrc_pairs_rows(p, &count);
 	size_t columns = longest_subject(p, rows, count);
 
 	put_head(b, columns);
@@ -137,7 +137,6 @@ void ptrc_pairs_put_text(struct ptrc_buffer *b, const struct ptrc_pairs *p, bool
 		if (has_histogram)
 			put_histogram(b, &rows[i]->lengths);
 	}
-	free(rows);
 }
 
 /* ---- JSON ---- */
@@ -178,7 +177,7 @@ void ptrc_pair_halves_json(struct ptrc_json *j, const struct ptrc_pair_halves *h
 void ptrc_pairs_json(const struct ptrc_pairs *p, struct ptrc_json *j, bool has_histogram)
 {
 	size_t count;
-	struct ptrc_pair_row **rows = ptrc_pairs_rows(p, &count);
+	PTRC_SCOPED struct ptrc_pair_row **rows = ptrc_pairs_rows(p, &count);
 
 	ptrc_json_open(j, "pairs", '[');
 	for (size_t i = 0; i < count; i++) {
@@ -198,7 +197,6 @@ void ptrc_pairs_json(const struct ptrc_pairs *p, struct ptrc_json *j, bool has_h
 		ptrc_json_close(j, '}');
 	}
 	ptrc_json_close(j, ']');
-	free(rows);
 }
 
 /* ---- messages ---- */
@@ -212,7 +210,7 @@ static void put_count(struct ptrc_buffer *b, uint64_t count, const char *one, co
 
 void ptrc_pairs_report_halves(const struct ptrc_pairs *p, const char *rest, const char *cut)
 {
-	struct ptrc_buffer what = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER what = PTRC_BUFFER_INIT;
 
 	for (size_t i = 0; i < p->count; i++) {
 		const struct ptrc_pair_halves *h = &p->list[i].halves;
@@ -225,7 +223,6 @@ void ptrc_pairs_report_halves(const struct ptrc_pairs *p, const char *rest, cons
 			continue;
 		ptrc_cli_message(p->list[i].name, "%.*s%s", (int)what.used, what.bytes, rest);
 	}
-	ptrc_buffer_free(&what);
 }
 
 /* If the text, which was taken for the X of X.begin..X.end, has the names of two event types with something else than
@@ -235,15 +232,11 @@ static char *find_two_types(const struct ptrc_query *q, const char *text)
 	static const char marks[] = "->, ";
 
 	for (const char *at = strpbrk(text, marks); at; at = strpbrk(at, marks)) {
-		char *first = ptrc_cli_copy_bytes(text, (size_t)(at - text));
-		char *pair = NULL;
+		PTRC_SCOPED char *first = ptrc_cli_copy_bytes(text, (size_t)(at - text));
 
 		at += strspn(at, marks);
 		if (ptrc_query_has_type(q, first, NULL) && ptrc_query_has_type(q, at, NULL))
-			pair = ptrc_cli_text("%s..%s", first, at);
-		free(first);
-		if (pair)
-			return pair;
+			return ptrc_cli_text("%s..%s", first, at);
 	}
 	return NULL;
 }
@@ -255,7 +248,7 @@ static bool has_types(const struct ptrc_query *q, const struct ptrc_pair *p, con
 	char proposal[4 * TRACE_EVENT_NAME_MAX];
 	bool has_begin = p->has_begin || ptrc_query_has_type(q, p->begin, NULL);
 	bool has_end = p->has_end || ptrc_query_has_type(q, p->end, NULL);
-	char *pair = has_begin || has_end ? NULL : find_two_types(q, p->name);
+	PTRC_SCOPED char *pair = has_begin || has_end ? NULL : find_two_types(q, p->name);
 
 	if (pair)
 		ptrc_nearest_offer(&nearest, pair, pair);
@@ -270,7 +263,6 @@ static bool has_types(const struct ptrc_query *q, const struct ptrc_pair *p, con
 	else if (!has_begin || !has_end)
 		ptrc_cli_message(thing, "no event type is named '%s'%s",
 				 has_begin ? p->end : p->begin, proposal);
-	free(pair);
 	return has_begin && has_end;
 }
 
@@ -358,7 +350,7 @@ static bool has_pair_names(const struct ptrc_query *q)
 void ptrc_pair_report_order(const struct ptrc_pair *pair, const char *thing, bool is_of_rule)
 {
 	const char *field = ptrc_common_name(&pair->common);
-	char *advice;
+	PTRC_SCOPED char *advice = NULL;
 
 	if (!field)
 		return;
@@ -375,7 +367,6 @@ void ptrc_pair_report_order(const struct ptrc_pair *pair, const char *thing, boo
 			thing,
 			"%s: begins and ends with the same data.%s are on different threads; %s",
 			pair->name, field, advice);
-	free(advice);
 }
 
 void ptrc_pairs_find_missing(const struct ptrc_pairs *p, struct ptrc_query *q,

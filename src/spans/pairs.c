@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/scope.h"
 #include "src/fields/when.h"
 #include "src/query/losses.h"
 #include "src/query/where.h"
@@ -347,7 +348,7 @@ static struct ptrc_pair_row *row_of(struct ptrc_pairs *p, size_t number, struct 
 static struct ptrc_pair_row *row_of_begin(struct ptrc_pairs *p, size_t number,
 					  struct ptrc_view *view)
 {
-	struct ptrc_buffer name = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER name = PTRC_BUFFER_INIT;
 	bool has_label = ptrc_pair_put_labelled_name(&name, p, &p->list[number], view);
 	struct ptrc_value label = {.kind = PTRC_VALUE_TEXT, .bytes = name.bytes, .size = name.used};
 	struct ptrc_pair_row *row = has_label && p->label->has_rows ? row_with(p, number, &label)
@@ -355,7 +356,6 @@ static struct ptrc_pair_row *row_of_begin(struct ptrc_pairs *p, size_t number,
 
 	if (has_label)
 		p->label->has_any = true;
-	ptrc_buffer_free(&name);
 	return row;
 }
 
@@ -602,7 +602,7 @@ static int compare_begins(const void *a, const void *b)
 /* Ends the open begins in the order in which they came, because the order of the table is random. */
 static void end_open(struct ptrc_pairs *p)
 {
-	struct ptrc_span **spans = NULL;
+	PTRC_SCOPED struct ptrc_span **spans = NULL;
 	size_t count = 0;
 
 	for (const struct open_begins *open = NULL; (open = ptrc_table_next(&p->open, open));)
@@ -611,7 +611,6 @@ static void end_open(struct ptrc_pairs *p)
 	ptrc_sort(spans, count, compare_begins);
 	for (size_t i = 0; i < count; i++)
 		end_span(p, spans[i], PTRC_SPAN_NO_END, NULL);
-	free(spans);
 }
 
 void ptrc_pairs_drop(struct ptrc_pairs *p, bool (*is_dropped)(const struct ptrc_span *))
@@ -721,7 +720,7 @@ static void free_row(struct ptrc_pair_row *row)
 void ptrc_pairs_begin_rows(struct ptrc_pairs *p)
 {
 	size_t count;
-	struct ptrc_pair_row **rows = ptrc_pairs_rows(p, &count);
+	PTRC_SCOPED struct ptrc_pair_row **rows = ptrc_pairs_rows(p, &count);
 
 	for (const struct open_begins *open = NULL;
 	     p->per && (open = ptrc_table_next(&p->open, open));)
@@ -741,7 +740,6 @@ void ptrc_pairs_begin_rows(struct ptrc_pairs *p)
 		row->halves = (struct ptrc_pair_halves){0};
 		row->has_open = false;
 	}
-	free(rows);
 	make_given_rows(p);
 }
 

@@ -233,7 +233,7 @@ static struct ptrc_waits_row *row_of(struct ptrc_waits *w, enum ptrc_waits_kind 
 	static const char *const joins[] = {"pthread_join", "pthread_timedjoin_np",
 					    "pthread_clockjoin_np", "thrd_join", NULL};
 	struct ptrc_value text = {.kind = PTRC_VALUE_TEXT, .bytes = ""};
-	struct ptrc_buffer key = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER key = PTRC_BUFFER_INIT;
 	uint64_t head[5] = {kind};
 	size_t count = w->rows.count;
 	struct ptrc_waits_row *row;
@@ -256,7 +256,6 @@ static struct ptrc_waits_row *row_of(struct ptrc_waits *w, enum ptrc_waits_kind 
 	else if (kind != PTRC_WAITS_LOCK)
 		ptrc_buffer_bytes(&key, call->bytes, call->size);
 	row = ptrc_table_find(&w->rows, key.bytes, key.used, sizeof(*row));
-	ptrc_buffer_free(&key);
 	if (w->rows.count == count)
 		return row;
 	row->kind = kind;
@@ -278,9 +277,8 @@ static struct ptrc_waits_row *row_of(struct ptrc_waits *w, enum ptrc_waits_kind 
 static char *place_of(const struct ptrc_waits *w, struct ptrc_view *view, uint64_t call_site)
 {
 	struct ptrc_symbols *symbols = view->symbols;
-	struct ptrc_buffer b = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER b = PTRC_BUFFER_INIT;
 	const struct ptrc_symbol *s;
-	char *text;
 
 	/* The address of the event is that of the call, so the event's symbol is the place of the
 	 * call. */
@@ -292,9 +290,7 @@ static char *place_of(const struct ptrc_waits *w, struct ptrc_view *view, uint64
 		return s->file ? ptrc_cli_text("%s at %s:%d", s->function, s->file, s->line)
 			       : ptrc_cli_copy(s->function);
 	ptrc_place_put(&b, view->reader, call_site);
-	text = ptrc_cli_copy_bytes(b.bytes, b.used);
-	ptrc_buffer_free(&b);
-	return text;
+	return ptrc_cli_copy_bytes(b.bytes, b.used);
 }
 
 static void add_share(struct ptrc_waits *w, const struct ptrc_waits_row *row,

@@ -88,7 +88,7 @@ static bool has_met_damage(const struct ptrc_reader *r)
  * Returns false if the log has no counts, or damage makes them wrong. */
 static bool count_by_totals(struct ptrc_event_types *t, struct ptrc_reader *r)
 {
-	struct posixtrace_type_count *totals = ptrc_type_counts(r->trace);
+	PTRC_SCOPED struct posixtrace_type_count *totals = ptrc_type_counts(r->trace);
 	bool is_damaged;
 
 	if (!totals)
@@ -112,7 +112,6 @@ static bool count_by_totals(struct ptrc_event_types *t, struct ptrc_reader *r)
 				r->read_count += totals[id].pt_events;
 			}
 	}
-	free(totals);
 	return !is_damaged || r->error;
 }
 

@@ -379,7 +379,7 @@ static bool wait_until(const struct watch *w, int64_t until_ns)
  * line first. */
 static void show(const struct ptrc_buffer *text, bool has_screen, bool is_apart)
 {
-	struct ptrc_buffer out = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER out = PTRC_BUFFER_INIT;
 
 	if (has_screen) {
 		ptrc_screen_show(text);
@@ -389,14 +389,13 @@ static void show(const struct ptrc_buffer *text, bool has_screen, bool is_apart)
 		ptrc_buffer_char(&out, '\n');
 	ptrc_buffer_bytes(&out, text->bytes, text->used);
 	ptrc_output_write(&out);
-	ptrc_buffer_free(&out);
 }
 
 /* Says that the session does not answer: above the last table on a terminal, else as a message. */
 static void show_silence(const struct ptrc_live *live, const struct ptrc_buffer *text, int error,
 			 bool has_screen)
 {
-	struct ptrc_buffer out = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER out = PTRC_BUFFER_INIT;
 	const char *reason = ptrc_session_explain(error);
 
 	if (!has_screen) {
@@ -407,7 +406,6 @@ static void show_silence(const struct ptrc_live *live, const struct ptrc_buffer 
 	ptrc_buffer_char(&out, '\n');
 	ptrc_buffer_bytes(&out, text->bytes, text->used);
 	ptrc_screen_show(&out);
-	ptrc_buffer_free(&out);
 }
 
 /* Called when the session has ended: prints messages about what is missing, and returns the command's exit status. */

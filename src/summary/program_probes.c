@@ -16,6 +16,7 @@
 #include "src/base/command.h"
 #include "src/base/message.h"
 #include "src/base/program.h"
+#include "src/base/scope.h"
 
 struct search {
 	struct ptrc_program_probes *probes;
@@ -59,21 +60,17 @@ static void take(void *arg, const struct ptrc_note *n)
 static int add_file(struct ptrc_program_probes *all, const char *path, char loader[PATH_MAX])
 {
 	struct search search = {.probes = all, .file = path, .first = all->count};
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	void *map = MAP_FAILED;
+	PTRC_SCOPED_FD fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
-	int error = 0;
+	void *map;
 
 	if (fd < 0)
 		return errno;
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || !ptrc_program_loader(fd, loader))
-		error = ENOEXEC;
-	else if ((map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0)) ==
-		 MAP_FAILED)
-		error = errno;
-	close(fd);
-	if (error)
-		return error;
+		return ENOEXEC;
+	map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (map == MAP_FAILED)
+		return errno;
 	ptrc_notes_visit(&(struct ptrc_elf){.bytes = map, .size = (uint64_t)st.st_size}, take,
 			 &search);
 	munmap(map, (size_t)st.st_size);
@@ -82,13 +79,10 @@ static int add_file(struct ptrc_program_probes *all, const char *path, char load
 
 static bool is_script(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	PTRC_SCOPED_FD fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	char head[2];
-	bool is = fd >= 0 && pread(fd, head, 2, 0) == 2 && !memcmp(head, "#!", 2);
 
-	if (fd >= 0)
-		close(fd);
-	return is;
+	return fd >= 0 && pread(fd, head, 2, 0) == 2 && !memcmp(head, "#!", 2);
 }
 
 static void add_library(void *all, const char *line, const char *path)

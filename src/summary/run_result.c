@@ -49,7 +49,7 @@ void ptrc_run_snapshots_add(struct ptrc_run_snapshots *s, const struct ptrc_snap
 {
 	const char *path = *snapshot->path ? snapshot->path : NULL;
 	struct ptrc_time_format format = {.is_local = true};
-	struct ptrc_buffer b = PTRC_BUFFER_INIT;
+	PTRC_SCOPED_BUFFER b = PTRC_BUFFER_INIT;
 
 	ptrc_buffer_format(&b, "%s at ", snapshot->event);
 	ptrc_buffer_time(&b, &format, &snapshot->time);
@@ -66,7 +66,6 @@ void ptrc_run_snapshots_add(struct ptrc_run_snapshots *s, const struct ptrc_snap
 	else
 		ptrc_cli_message(path, "snapshot of %s: %llu events", b.bytes,
 				 (unsigned long long)snapshot->event_count);
-	ptrc_buffer_free(&b);
 	if (snapshot->is_too_many)
 		return;
 	s->failed += snapshot->error != 0;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/base/scope.h"
 #include "src/config/layouts.h"
 #include "src/session/orphans.h"
 #include "src/session/reader_follow.h"
@@ -51,7 +52,7 @@ static struct ptrc_when time_of(const char *option, const char *text)
 /* Reads --context: one duration for before and after the event, or two with a comma between them. */
 static void read_context(struct ptrc_query *q, const char *text)
 {
-	char *before = ptrc_cli_copy(text);
+	PTRC_SCOPED char *before = ptrc_cli_copy(text);
 	char *comma = strchr(before, ',');
 	const char *after = comma ? comma + 1 : before;
 
@@ -63,7 +64,6 @@ static void read_context(struct ptrc_query *q, const char *text)
 			"--context",
 			"'%s' is not a duration such as 10s or 1.5ms, or two with a comma between them",
 			text);
-	free(before);
 }
 
 bool ptrc_selection_take(struct ptrc_selection *s, int key)
@@ -309,15 +309,12 @@ static void refuse_twice(const char *operand)
  * the events of all files. Ends the process if the same operand was given earlier. */
 static bool is_read_already(char *const *operands, size_t count, size_t i)
 {
-	char *first;
-	bool is_read;
+	PTRC_SCOPED char *first = NULL;
 
 	if (has_text(operands, i, operands[i]))
 		refuse_twice(operands[i]);
 	first = ptrc_reader_first_path(operands[i]);
-	is_read = strcmp(first, operands[i]) && has_text(operands, count, first);
-	free(first);
-	return is_read;
+	return strcmp(first, operands[i]) && has_text(operands, count, first);
 }
 
 /* Ends the process if the reader and a source that was opened before read the same file. */
