@@ -114,7 +114,6 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/query/sieve.c \
 	%D%/query/sieve.h \
 	%D%/query/symbol_file.h \
-	%D%/query/symbols.c \
 	%D%/query/symbols.h \
 	%D%/query/thread_gap.c \
 	%D%/query/thread_gap.h \
@@ -321,12 +320,12 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/doctor/doctor_session.c
 
 if HAVE_LIBDW
-%C%_libcommands_a_SOURCES += %D%/query/libdw.c %D%/query/symbol_file.c %D%/os/unwind.c
+%C%_libcommands_a_SOURCES += %D%/query/libdw.c %D%/query/symbol_file.c %D%/query/symbols.c %D%/os/unwind.c
 else
-%C%_libcommands_a_SOURCES += %D%/query/symbol_file_none.c %D%/os/unwind_none.c
+%C%_libcommands_a_SOURCES += %D%/query/symbols_none.c %D%/os/unwind_none.c
 endif
-EXTRA_DIST += %D%/query/libdw.c %D%/query/symbol_file.c %D%/query/symbol_file_none.c \
-	%D%/os/unwind.c %D%/os/unwind_none.c
+EXTRA_DIST += %D%/query/libdw.c %D%/query/symbol_file.c %D%/query/symbols.c \
+	%D%/query/symbols_none.c %D%/os/unwind.c %D%/os/unwind_none.c
 
 # The names of the system calls of the machine for which is built.
 CLEANFILES += %D%/os/syscall_names.inc

@@ -31,11 +31,6 @@ struct ptrc_symbol_file {
 	struct ptrc_table texts;
 };
 
-bool ptrc_symbol_file_load(struct ptrc_cli_reason *why)
-{
-	return ptrc_libdw_load(why);
-}
-
 /* ---- files ---- */
 
 void ptrc_symbol_file_free(struct ptrc_symbol_file *f)

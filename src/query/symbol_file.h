@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Looks up functions, files and lines in the debug information of an executable or a shared library. This uses
- * libdw, which is loaded only when symbols are shown. Only one thread at a time may call any of these functions. */
+ * libdw, which ptrc_libdw_load() has loaded before. Only one thread at a time may call any of these functions. */
 #ifndef PTRC_SRC_QUERY_SYMBOL_FILE_H
 #define PTRC_SRC_QUERY_SYMBOL_FILE_H
 
@@ -23,9 +23,6 @@ struct ptrc_symbol_mapping {
 };
 
 struct ptrc_symbol_file;
-
-/* Loads libdw. Returns false, and stores the reason, if that fails. */
-bool ptrc_symbol_file_load(struct ptrc_cli_reason *);
 
 /* Opens the file at this path if it has this build id. Otherwise, the file was deleted or replaced: opens the debug
  * file for the build id in /usr/lib/debug/.build-id. Returns NULL, and stores the reason, if neither can be

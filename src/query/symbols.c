@@ -9,6 +9,7 @@
 
 #include "src/base/scope.h"
 #include "src/base/table.h"
+#include "src/query/libdw.h"
 #include "src/query/reader.h"
 
 /* The number of places that a cache keeps, a power of two. A program has far fewer calls that record events. */
@@ -52,7 +53,7 @@ struct ptrc_symbols *ptrc_symbols_open(struct ptrc_cli_reason *why)
 {
 	struct ptrc_symbols *s;
 
-	if (!ptrc_symbol_file_load(why))
+	if (!ptrc_libdw_load(why))
 		return NULL;
 	s = ptrc_cli_allocate(sizeof(*s));
 	*s = (struct ptrc_symbols){.lock = PTHREAD_MUTEX_INITIALIZER};
