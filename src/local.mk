@@ -242,10 +242,8 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/config/yaml_file.h \
 	%D%/check/check.c \
 	%D%/check/check.h \
-	%D%/check/form.c \
 	%D%/check/judge.c \
 	%D%/check/judge.h \
-	%D%/check/kind.c \
 	%D%/check/kind.h \
 	%D%/check/kind_after.c \
 	%D%/check/kind_before.c \

@@ -105,7 +105,26 @@ extern const struct ptrc_kind ptrc_kind_never, ptrc_kind_exists, ptrc_kind_count
 
 /* Returns the event's key for the rule. The key is valid until the next event. Returns NULL if the event does not have
  * the field; then counts the event in .without_key if it fulfils the rule's conditions and is not counted there yet. */
-const struct ptrc_judge_key *ptrc_now_key(struct ptrc_now *);
+static inline const struct ptrc_judge_key *ptrc_now_key(struct ptrc_now *n)
+{
+	struct ptrc_trial *t = n->trial;
+	struct ptrc_judge_key *k = &n->judge->keys[t->key];
+
+	if (t->key && k->event != n->judge->event_count) {
+		k->event = n->judge->event_count;
+		ptrc_key_free(&k->key);
+		k->has_key = ptrc_key_make(&k->key, 0, n->at.source, n->view,
+					   k->by_text ? &t->rule->by : NULL);
+		k->hash = ptrc_table_hash(k->key.bytes, k->key.size);
+	}
+	if (k->has_key)
+		return k;
+	if (n->is_selected && t->keyless_event != n->judge->event_count) {
+		t->keyless_event = n->judge->event_count;
+		t->without_key++;
+	}
+	return NULL;
+}
 
 /* Returns the entry of the key. If there is no such entry, the first function makes it, the second returns NULL. */
 static inline void *ptrc_judge_key_find(struct ptrc_table *t, const struct ptrc_judge_key *k,

@@ -60,8 +60,5 @@ void ptrc_check_put(struct ptrc_buffer *, const struct ptrc_check *, enum ptrc_c
 
 void ptrc_check_put_text(struct ptrc_buffer *, const struct ptrc_check *, bool is_coloured);
 void ptrc_check_put_json(struct ptrc_buffer *, const struct ptrc_check *);
-void ptrc_check_put_tap(struct ptrc_buffer *, const struct ptrc_check *);
-void ptrc_check_put_junit(struct ptrc_buffer *, const struct ptrc_check *);
-void ptrc_check_put_github(struct ptrc_buffer *, const struct ptrc_check *);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The verdicts in the formats that services of continuous integration read: TAP 13, the XML of JUnit, and
- * annotations of GitHub. Each rule is a test. A test whose rule is undecided has not passed. */
+/* The verdicts in each format, and the formats that services of continuous integration read: TAP 13, the XML of JUnit,
+ * and annotations of GitHub. Each rule is a test. A test whose rule is undecided has not passed. */
 #include "config.h"
 #include "src/check/report.h"
 
@@ -65,7 +65,7 @@ static void put_tap_rule(struct ptrc_buffer *b, const struct ptrc_check *c, stru
 	ptrc_buffer_text(b, "\n  ...\n");
 }
 
-void ptrc_check_put_tap(struct ptrc_buffer *b, const struct ptrc_check *c)
+static void put_tap(struct ptrc_buffer *b, const struct ptrc_check *c)
 {
 	ptrc_buffer_format(b, "TAP version 13\n1..%zu\n", c->rules->count);
 	for (size_t i = 0; i < c->rules->count; i++)
@@ -126,7 +126,7 @@ static void put_junit_rule(struct ptrc_buffer *b, const struct ptrc_check *c, st
 	ptrc_buffer_format(b, "</%s>\n  </testcase>\n", elements[t->verdict]);
 }
 
-void ptrc_check_put_junit(struct ptrc_buffer *b, const struct ptrc_check *c)
+static void put_junit(struct ptrc_buffer *b, const struct ptrc_check *c)
 {
 	ptrc_buffer_format(b,
 			   "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite "
@@ -162,7 +162,7 @@ static void put_property(struct ptrc_buffer *b, const char *text)
 	put_escaped(b, &s, true);
 }
 
-void ptrc_check_put_github(struct ptrc_buffer *b, const struct ptrc_check *c)
+static void put_github(struct ptrc_buffer *b, const struct ptrc_check *c)
 {
 	for (size_t i = 0; i < c->rules->count; i++) {
 		struct ptrc_trial *t = &c->judge.trials[i];
@@ -189,4 +189,22 @@ void ptrc_check_put_github(struct ptrc_buffer *b, const struct ptrc_check *c)
 		ptrc_buffer_char(b, '\n');
 	}
 	ptrc_check_put_counts(b, c);
+}
+
+/* ---- all formats ---- */
+
+void ptrc_check_put(struct ptrc_buffer *b, const struct ptrc_check *c,
+		    enum ptrc_check_format format, bool is_coloured)
+{
+	static void (*const forms[])(struct ptrc_buffer *, const struct ptrc_check *) = {
+		[PTRC_CHECK_JSON] = ptrc_check_put_json,
+		[PTRC_CHECK_TAP] = put_tap,
+		[PTRC_CHECK_JUNIT] = put_junit,
+		[PTRC_CHECK_GITHUB] = put_github,
+	};
+
+	if (forms[format])
+		forms[format](b, c);
+	else
+		ptrc_check_put_text(b, c, is_coloured);
 }

@@ -113,12 +113,6 @@ static inline bool ptrc_ending_has_loss(const struct ptrc_ending *e)
 	return e->gap_count > e->stop_count;
 }
 
-/* Whether an event before the current one may be missing. */
-static inline bool ptrc_ending_is_in_doubt(const struct ptrc_ending *e)
-{
-	return e->gap_count || e->early_end_ns != INT64_MAX;
-}
-
 enum ptrc_verdict { PTRC_VERDICT_PASS, PTRC_VERDICT_FAIL, PTRC_VERDICT_UNDECIDED };
 
 struct ptrc_trial {
