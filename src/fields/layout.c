@@ -288,14 +288,11 @@ static inline void decode_field(const struct ptrc_layout_field *f, const char *d
 	v->raw_size = size;
 }
 
-static bool is_of_fixed_size(const struct ptrc_layout_fields *m, size_t size)
-{
-	return m->is_fixed && (size == m->size || size == m->padded_size);
-}
-
 bool ptrc_layout_has_places(const struct ptrc_layout *l, size_t size)
 {
-	return is_of_fixed_size(l->model, size);
+	const struct ptrc_layout_fields *m = l->model;
+
+	return m->is_fixed && (size == m->size || size == m->padded_size);
 }
 
 void ptrc_layout_decode(const struct ptrc_layout *l, const void *bytes, size_t size,
@@ -311,7 +308,7 @@ void ptrc_layout_decode(const struct ptrc_layout *l, const void *bytes, size_t s
 		d->size = m->count;
 	}
 	memset(d->values, 0, m->count * sizeof(*d->values));
-	if (__builtin_expect(is_of_fixed_size(m, size), 1)) {
+	if (__builtin_expect(ptrc_layout_has_places(l, size), 1)) {
 		d->error = PTRC_LAYOUT_FITS;
 		for (size_t i = 0; i < m->count; i++)
 			decode_field(&m->fields[i], data + m->fields[i].at, m->fields[i].bit_at,
@@ -339,7 +336,7 @@ bool ptrc_layout_pick(const struct ptrc_layout *l, const void *bytes, size_t siz
 	const struct ptrc_layout_fields *m = l->model;
 	const char *data = bytes;
 
-	if (!is_of_fixed_size(m, size))
+	if (!ptrc_layout_has_places(l, size))
 		return false;
 	*v = (struct ptrc_value){0};
 	for (size_t i = 0; i < m->count; i++) {

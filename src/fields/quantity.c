@@ -117,14 +117,13 @@ void ptrc_quantity_take_unit(struct ptrc_quantity *q, enum ptrc_unit unit)
 
 bool ptrc_quantity_read_whole(const char *text, size_t size, ptrc_whole *whole)
 {
-	static const ptrc_whole max = ((((ptrc_whole)1 << 126) - 1) << 1) + 1;
 	bool is_negative = size > 1 && *text == '-';
 
 	*whole = 0;
 	for (size_t i = is_negative; i < size; i++) {
 		int digit = text[i] - '0';
 
-		if (digit < 0 || digit > 9 || *whole > (max - digit) / 10)
+		if (digit < 0 || digit > 9 || *whole > (WHOLE_MAX - digit) / 10)
 			return false;
 		*whole = 10 * *whole + digit;
 	}
@@ -240,13 +239,4 @@ enum ptrc_relation ptrc_quantity_relation(const struct ptrc_quantity *a,
 	if (x == y && take_whole(a, &i) && take_whole(b, &j))
 		return i < j ? PTRC_BELOW : i == j ? PTRC_EQUAL : PTRC_ABOVE;
 	return x < y ? PTRC_BELOW : x == y ? PTRC_EQUAL : x > y ? PTRC_ABOVE : PTRC_UNORDERED;
-}
-
-bool ptrc_quantity_compare(const struct ptrc_quantity *a, const struct ptrc_quantity *b,
-			   enum ptrc_relation *relation)
-{
-	if (!ptrc_dimension_is_comparable(a->dimension, b->dimension))
-		return false;
-	*relation = ptrc_quantity_relation(a, b);
-	return true;
 }

@@ -78,8 +78,4 @@ bool ptrc_quantity_calculate(enum ptrc_operation, const struct ptrc_quantity *,
 enum ptrc_relation ptrc_quantity_relation(const struct ptrc_quantity *,
 					  const struct ptrc_quantity *);
 
-/* Stores how the two quantities compare. Returns false if they cannot be compared. */
-bool ptrc_quantity_compare(const struct ptrc_quantity *, const struct ptrc_quantity *,
-			   enum ptrc_relation *);
-
 #endif

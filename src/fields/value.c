@@ -243,6 +243,9 @@ static void put_plain(struct ptrc_buffer *b, const struct ptrc_value *v)
 	case PTRC_VALUE_ENUM:
 		ptrc_buffer_bytes(b, v->bytes, v->size);
 		break;
+	case PTRC_VALUE_BYTES:
+		ptrc_buffer_hex_bytes(b, v->bytes, v->size);
+		break;
 	default:
 		break;
 	}
@@ -251,7 +254,8 @@ static void put_plain(struct ptrc_buffer *b, const struct ptrc_value *v)
 /* Appends a value that is no array as JSON. */
 static void put_json(struct ptrc_buffer *b, const struct ptrc_value *v)
 {
-	bool is_quoted = v->kind == PTRC_VALUE_HEX || v->kind == PTRC_VALUE_ENUM;
+	bool is_quoted = v->kind == PTRC_VALUE_HEX || v->kind == PTRC_VALUE_ENUM ||
+			 v->kind == PTRC_VALUE_BYTES;
 
 	if (v->kind == PTRC_VALUE_TEXT) {
 		ptrc_text_json(b, v->bytes, v->size);
@@ -259,12 +263,6 @@ static void put_json(struct ptrc_buffer *b, const struct ptrc_value *v)
 	}
 	if (v->kind == PTRC_VALUE_JSON) {
 		ptrc_json_text_put(b, v->bytes, v->size, false);
-		return;
-	}
-	if (v->kind == PTRC_VALUE_BYTES) {
-		ptrc_buffer_char(b, '"');
-		ptrc_buffer_hex_bytes(b, v->bytes, v->size);
-		ptrc_buffer_char(b, '"');
 		return;
 	}
 	if (v->kind == PTRC_VALUE_FLOAT || v->kind == PTRC_VALUE_DOUBLE)

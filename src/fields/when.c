@@ -2,7 +2,10 @@
 #include "config.h"
 #include "src/fields/when.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "src/base/option.h"
 
 #define SECOND_NS INT64_C(1000000000)
 
@@ -326,20 +329,6 @@ static const struct unit {
 	{"w week weeks", 7 * 86400 * SECOND_NS},
 };
 
-/* Whether the list, whose words are separated by blanks, has the word of n letters. */
-static bool has_word(const char *list, const char *word, size_t n)
-{
-	for (;;) {
-		size_t length = strcspn(list, " ");
-
-		if (length == n && !strncmp(list, word, n))
-			return true;
-		if (!list[length])
-			return false;
-		list += length + 1;
-	}
-}
-
 static void skip_blanks(const char **p)
 {
 	*p += strspn(*p, " ");
@@ -357,6 +346,7 @@ static bool take_duration(const char **p, int64_t *ns, bool *is_whole)
 		int64_t part;
 		const struct unit *unit = NULL;
 		const char *point;
+		char word[PTRC_OPTION_WORD];
 		size_t n;
 
 		if (!take_whole(p, &whole))
@@ -367,8 +357,9 @@ static bool take_duration(const char **p, int64_t *ns, bool *is_whole)
 			return false;
 		skip_blanks(p);
 		n = strspn(*p, "abcdefghijklmnopqrstuvwxyz");
+		snprintf(word, sizeof(word), "%.*s", (int)n, *p);
 		for (size_t i = 0; i < sizeof(units) / sizeof(*units) && !unit; i++)
-			if (has_word(units[i].names, *p, n))
+			if (ptrc_option_is_in(units[i].names, word))
 				unit = &units[i];
 		if (!unit)
 			return false;

@@ -3,7 +3,6 @@
 #include "config.h"
 #include "src/query/where.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -253,12 +252,12 @@ static bool compare(struct ptrc_where *w, const struct ptrc_node *n, struct ptrc
 static bool compare_calculated(struct ptrc_where *w, const struct ptrc_node *n,
 			       struct ptrc_view *view)
 {
-	enum ptrc_relation relation;
 	struct ptrc_quantity a;
 	struct ptrc_quantity b;
 
 	if (quantify(&n->operands[0], view, &a) && quantify(&n->operands[1], view, &b))
-		return ptrc_quantity_compare(&a, &b, &relation) && (n->relations & relation);
+		return ptrc_dimension_is_comparable(a.dimension, b.dimension) &&
+		       (n->relations & ptrc_quantity_relation(&a, &b));
 	/* In the layout of this event the field may be text, though another layout gives it a unit. Then compares
 	 * the values without converting them. */
 	return !n->operands[0].calculation && !n->operands[1].calculation && compare(w, n, view);
