@@ -359,7 +359,7 @@ static struct ptrc_pair_row *row_of_begin(struct ptrc_pairs *p, size_t number,
 	return row;
 }
 
-static void count_half(struct ptrc_pair_halves *h, enum ptrc_span_fate fate)
+void ptrc_pair_halves_count(struct ptrc_pair_halves *h, enum ptrc_span_fate fate)
 {
 	h->begins += fate == PTRC_SPAN_NO_END;
 	h->ends += fate == PTRC_SPAN_NO_BEGIN;
@@ -370,7 +370,7 @@ static void count(struct ptrc_pair_row *row, enum ptrc_span_fate fate, uint64_t 
 {
 	if (!row)
 		return;
-	count_half(&row->halves, fate);
+	ptrc_pair_halves_count(&row->halves, fate);
 	if (fate == PTRC_SPAN_MEASURED)
 		ptrc_quantiles_add(&row->lengths, length);
 }
@@ -677,7 +677,7 @@ bool ptrc_pairs_select(struct ptrc_pairs *p, struct ptrc_span *s)
 
 void ptrc_pairs_count_half(struct ptrc_pairs *p, const struct ptrc_span *s)
 {
-	count_half(&p->list[s->pair].halves, s->fate);
+	ptrc_pair_halves_count(&p->list[s->pair].halves, s->fate);
 }
 
 /* ---- results ---- */

@@ -161,6 +161,9 @@ struct ptrc_pairs {
 
 void ptrc_pair_free(struct ptrc_pair *);
 
+/* Counts a span that has ended, if it is a half or is cut. */
+void ptrc_pair_halves_count(struct ptrc_pair_halves *, enum ptrc_span_fate);
+
 /* Whether events of the type may have the member PTRC_PAIR_KEY, according to their layout. */
 bool ptrc_pair_may_have_key(struct ptrc_view *, const struct ptrc_layouts *, trace_event_id_t);
 

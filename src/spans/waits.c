@@ -442,9 +442,7 @@ bool ptrc_waits_take_end(struct ptrc_waits *w, const struct ptrc_span *span,
 		add_open(w, kind, begin, span, start);
 		return true;
 	} else {
-		w->halves[kind].begins += span->fate == PTRC_SPAN_NO_END;
-		w->halves[kind].ends += span->fate == PTRC_SPAN_NO_BEGIN;
-		w->halves[kind].cut += span->fate == PTRC_SPAN_CUT;
+		ptrc_pair_halves_count(&w->halves[kind], span->fate);
 	}
 	return false;
 }
