@@ -32,39 +32,6 @@ static const int64_t ns_max = INT64_C(1) << 62;
 /* The most hosts that a message names. */
 enum { TOLD_MAX = 8 };
 
-/* ---- labels ---- */
-
-void ptrc_labels_check(const struct ptrc_cli_texts *labels, char *const *operands, size_t count)
-{
-	for (size_t i = 0; i < labels->count; i++) {
-		const char *log = strchr(labels->texts[i], '=');
-		bool is_operand = false;
-
-		if (!log || log == labels->texts[i] || !log[1])
-			ptrc_cli_usage("--label", "'%s' is not NAME=LOG", labels->texts[i]);
-		for (size_t k = 0; k < count; k++)
-			is_operand |= !strcmp(operands[k], log + 1);
-		if (!is_operand)
-			ptrc_cli_usage("--label", "'%s' is none of the logs that are named",
-				       log + 1);
-		for (size_t k = 0; k < i; k++)
-			if (!strcmp(strchr(labels->texts[k], '='), log))
-				ptrc_cli_usage("--label", "'%s' has two names", log + 1);
-	}
-}
-
-char *ptrc_labels_find(const struct ptrc_cli_texts *labels, const char *operand)
-{
-	for (size_t i = 0; i < labels->count; i++) {
-		const char *text = labels->texts[i];
-		const char *log = strchr(text, '=');
-
-		if (strcmp(log + 1, operand) == 0)
-			return ptrc_cli_copy_bytes(text, (size_t)(log - text));
-	}
-	return NULL;
-}
-
 /* ---- the clocks of logs ---- */
 
 struct reading {

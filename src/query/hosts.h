@@ -15,7 +15,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/base/cli.h"
 #include "src/base/json.h"
 #include "src/query/correction.h"
 #include "src/query/reader.h"
@@ -79,12 +78,6 @@ struct ptrc_hosts {
 	 * those that may really have come before that preceding event. */
 	uint64_t neighbour_count, uncertain_count;
 };
-
-/* Ends the process if a value of --label is not NAME=LOG, if LOG is no operand, or if a LOG has two labels. */
-void ptrc_labels_check(const struct ptrc_cli_texts *labels, char *const *operands, size_t count);
-
-/* Returns the label that --label gives to an operand, or NULL. The caller frees it. */
-char *ptrc_labels_find(const struct ptrc_cli_texts *labels, const char *operand);
 
 /* Finds the hosts of the open readers, and gives each reader its correction and the label of its host. is_for_log: the
  * events become a new log. Times are not corrected if there is a single log. Nor are they if all logs are of one host

@@ -4,9 +4,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "src/base/message.h"
@@ -214,11 +212,6 @@ bool ptrc_is_loss(trace_event_id_t id, const void *data, size_t size)
 	default:
 		return false;
 	}
-}
-
-bool ptrc_is_loss_open(trace_event_id_t id, const void *data, size_t size)
-{
-	return id != POSIX_TRACE_RESUME && ptrc_is_loss(id, data, size);
 }
 
 static const char *untraced_cause(int error)

@@ -141,10 +141,6 @@ void ptrc_losses_add_read(struct ptrc_losses *, const struct ptrc_counts *,
  * ptrc_reader_is_loss() also recognises losses in the kernel. */
 bool ptrc_is_loss(trace_event_id_t id, const void *data, size_t size);
 
-/* Whether events were lost between this event and the next event of its source. Returns false for a RESUME, which
- * ends a loss. */
-bool ptrc_is_loss_open(trace_event_id_t id, const void *data, size_t size);
-
 bool ptrc_losses_is_any(const struct ptrc_losses *);
 
 /* The number of missing events, as far as they are counted. */

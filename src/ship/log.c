@@ -154,7 +154,8 @@ static bool begins_loss(const struct ptrc_reader *r)
 {
 	trace_event_id_t id = r->event.posix_event_id;
 
-	return id != POSIX_TRACE_ERROR && ptrc_is_loss_open(id, r->data, r->size);
+	return id != POSIX_TRACE_ERROR && id != POSIX_TRACE_RESUME &&
+	       ptrc_is_loss(id, r->data, r->size);
 }
 
 static bool ends_loss(const struct ptrc_reader *r)

@@ -300,6 +300,36 @@ static bool has_text(char *const *texts, size_t count, const char *text)
 	return false;
 }
 
+/* Ends the process if a value of --label is not NAME=LOG, if LOG is no operand, or if a LOG has two labels. */
+static void check_labels(const struct ptrc_cli_texts *labels, char *const *operands, size_t count)
+{
+	for (size_t i = 0; i < labels->count; i++) {
+		const char *log = strchr(labels->texts[i], '=');
+
+		if (!log || log == labels->texts[i] || !log[1])
+			ptrc_cli_usage("--label", "'%s' is not NAME=LOG", labels->texts[i]);
+		if (!has_text(operands, count, log + 1))
+			ptrc_cli_usage("--label", "'%s' is none of the logs that are named",
+				       log + 1);
+		for (size_t k = 0; k < i; k++)
+			if (!strcmp(strchr(labels->texts[k], '='), log))
+				ptrc_cli_usage("--label", "'%s' has two names", log + 1);
+	}
+}
+
+/* Returns the label that --label gives to an operand, or NULL. The caller frees it. */
+static char *find_label(const struct ptrc_cli_texts *labels, const char *operand)
+{
+	for (size_t i = 0; i < labels->count; i++) {
+		const char *text = labels->texts[i];
+		const char *log = strchr(text, '=');
+
+		if (strcmp(log + 1, operand) == 0)
+			return ptrc_cli_copy_bytes(text, (size_t)(log - text));
+	}
+	return NULL;
+}
+
 static void refuse_twice(const char *operand)
 {
 	ptrc_cli_usage(operand, "is given twice, so its events would count twice");
@@ -399,7 +429,7 @@ bool ptrc_selection_open(struct ptrc_selection *s, char **operands, size_t count
 		operands = standard;
 		count = 1;
 	}
-	ptrc_labels_check(&s->labels, operands, count);
+	check_labels(&s->labels, operands, count);
 	q->sources = ptrc_cli_allocate(count * sizeof(*q->sources));
 	for (size_t i = 0; i < count; i++) {
 		size_t n = q->source_count;
@@ -411,7 +441,7 @@ bool ptrc_selection_open(struct ptrc_selection *s, char **operands, size_t count
 			continue;
 		check_file(q, &q->sources[n].reader, operands[i]);
 		q->sources[n].operand = operands[i];
-		q->sources[n].reader.label = ptrc_labels_find(&s->labels, operands[i]);
+		q->sources[n].reader.label = find_label(&s->labels, operands[i]);
 		ptrc_source_begin(&q->sources[n], q, n);
 		q->source_count++;
 	}
