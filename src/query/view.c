@@ -18,49 +18,39 @@ enum { MEMBER_NAME_MAX = 80 };
  * may have it. */
 enum { FOUND_LATER = -3 };
 
-enum {
-	NUMBER = PTRC_DIMENSION_NUMBER,
-	DURATION = PTRC_DIMENSION_DURATION,
-	MOMENT = PTRC_DIMENSION_MOMENT,
-	TEXT = PTRC_DIMENSION_TEXT,
-	BOOL = PTRC_DIMENSION_BOOL,
-	BYTES = PTRC_DIMENSION_BYTES,
-	ARRAY = PTRC_DIMENSION_ARRAY,
-};
-
 static const struct field {
 	const char *name;
 	unsigned char dimensions;
 } fields[] = {
-	[PTRC_FIELD_TIME] = {"time", MOMENT},
-	[PTRC_FIELD_NS] = {"ns", NUMBER},
-	[PTRC_FIELD_EVENT] = {"event", TEXT},
-	[PTRC_FIELD_TYPE_ID] = {"type_id", NUMBER},
-	[PTRC_FIELD_PID] = {"pid", NUMBER},
-	[PTRC_FIELD_TID] = {"tid", NUMBER},
-	[PTRC_FIELD_THREAD] = {"thread", NUMBER},
-	[PTRC_FIELD_ADDRESS] = {"address", NUMBER},
-	[PTRC_FIELD_TRUNCATED] = {"truncated", TEXT},
-	[PTRC_FIELD_LEN] = {"len", NUMBER},
+	[PTRC_FIELD_TIME] = {"time", PTRC_DIMENSION_MOMENT},
+	[PTRC_FIELD_NS] = {"ns", PTRC_DIMENSION_NUMBER},
+	[PTRC_FIELD_EVENT] = {"event", PTRC_DIMENSION_TEXT},
+	[PTRC_FIELD_TYPE_ID] = {"type_id", PTRC_DIMENSION_NUMBER},
+	[PTRC_FIELD_PID] = {"pid", PTRC_DIMENSION_NUMBER},
+	[PTRC_FIELD_TID] = {"tid", PTRC_DIMENSION_NUMBER},
+	[PTRC_FIELD_THREAD] = {"thread", PTRC_DIMENSION_NUMBER},
+	[PTRC_FIELD_ADDRESS] = {"address", PTRC_DIMENSION_NUMBER},
+	[PTRC_FIELD_TRUNCATED] = {"truncated", PTRC_DIMENSION_TEXT},
+	[PTRC_FIELD_LEN] = {"len", PTRC_DIMENSION_NUMBER},
 	/* Data without a layout may be text that reads as a number. */
-	[PTRC_FIELD_DATA] = {"data", TEXT | NUMBER},
-	[PTRC_FIELD_DATA_HEX] = {"data_hex", TEXT},
-	[PTRC_FIELD_LOG] = {"log", TEXT},
-	[PTRC_FIELD_REASON] = {"reason", NUMBER},
-	[PTRC_FIELD_ERROR] = {"error", NUMBER},
-	[PTRC_FIELD_HOST] = {"host", TEXT},
-	[PTRC_FIELD_COMM] = {"comm", TEXT},
-	[PTRC_FIELD_THREAD_NAME] = {"thread_name", TEXT},
-	[PTRC_FIELD_EXE] = {"exe", TEXT},
-	[PTRC_FIELD_USER] = {"user", NUMBER},
-	[PTRC_FIELD_COMMAND_LINE] = {"command_line", TEXT},
-	[PTRC_FIELD_FUNCTION] = {"function", TEXT},
-	[PTRC_FIELD_FILE] = {"file", TEXT},
-	[PTRC_FIELD_LINE] = {"line", NUMBER},
-	[PTRC_FIELD_DURATION] = {"duration", DURATION},
-	[PTRC_FIELD_PAIR] = {"pair", TEXT},
-	[PTRC_FIELD_GAP] = {"gap", DURATION},
-	[PTRC_FIELD_BOUND] = {"bound", DURATION},
+	[PTRC_FIELD_DATA] = {"data", PTRC_DIMENSION_TEXT | PTRC_DIMENSION_NUMBER},
+	[PTRC_FIELD_DATA_HEX] = {"data_hex", PTRC_DIMENSION_TEXT},
+	[PTRC_FIELD_LOG] = {"log", PTRC_DIMENSION_TEXT},
+	[PTRC_FIELD_REASON] = {"reason", PTRC_DIMENSION_NUMBER},
+	[PTRC_FIELD_ERROR] = {"error", PTRC_DIMENSION_NUMBER},
+	[PTRC_FIELD_HOST] = {"host", PTRC_DIMENSION_TEXT},
+	[PTRC_FIELD_COMM] = {"comm", PTRC_DIMENSION_TEXT},
+	[PTRC_FIELD_THREAD_NAME] = {"thread_name", PTRC_DIMENSION_TEXT},
+	[PTRC_FIELD_EXE] = {"exe", PTRC_DIMENSION_TEXT},
+	[PTRC_FIELD_USER] = {"user", PTRC_DIMENSION_NUMBER},
+	[PTRC_FIELD_COMMAND_LINE] = {"command_line", PTRC_DIMENSION_TEXT},
+	[PTRC_FIELD_FUNCTION] = {"function", PTRC_DIMENSION_TEXT},
+	[PTRC_FIELD_FILE] = {"file", PTRC_DIMENSION_TEXT},
+	[PTRC_FIELD_LINE] = {"line", PTRC_DIMENSION_NUMBER},
+	[PTRC_FIELD_DURATION] = {"duration", PTRC_DIMENSION_DURATION},
+	[PTRC_FIELD_PAIR] = {"pair", PTRC_DIMENSION_TEXT},
+	[PTRC_FIELD_GAP] = {"gap", PTRC_DIMENSION_DURATION},
+	[PTRC_FIELD_BOUND] = {"bound", PTRC_DIMENSION_DURATION},
 };
 
 enum { FIELD_COUNT = sizeof(fields) / sizeof(*fields) };
@@ -90,7 +80,8 @@ bool ptrc_field_is_of_source(enum ptrc_field_id id)
 
 bool ptrc_field_is_number(const struct ptrc_field *f)
 {
-	return !(ptrc_field_dimensions(f) & (TEXT | BOOL | BYTES | ARRAY));
+	return !(ptrc_field_dimensions(f) & (PTRC_DIMENSION_TEXT | PTRC_DIMENSION_BOOL |
+					     PTRC_DIMENSION_BYTES | PTRC_DIMENSION_ARRAY));
 }
 
 unsigned int ptrc_field_dimensions(const struct ptrc_field *f)
@@ -190,10 +181,10 @@ static bool find_member(const char *name, const struct ptrc_layouts *l, struct p
 	f->dimensions = is_element ? uses.element_dimensions : uses.dimensions;
 	/* A layout that is added later may have a field of this name, and of any type. */
 	if (l->is_open)
-		f->dimensions |= DURATION;
+		f->dimensions |= PTRC_DIMENSION_DURATION;
 	/* A value in JSON may have any type. */
 	if (l->is_open || l->has_json || number < 0)
-		f->dimensions |= NUMBER | TEXT | BOOL;
+		f->dimensions |= PTRC_DIMENSION_NUMBER | PTRC_DIMENSION_TEXT | PTRC_DIMENSION_BOOL;
 	if (is_element)
 		f->index = (int64_t)index;
 	if (number >= 0 && (!*path || (is_element && index < uses.element_count)))
