@@ -5,7 +5,6 @@
 #define PTRC_SRC_SUMMARY_STAT_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "src/query/attributes.h"
 #include "src/summary/event_types.h"
