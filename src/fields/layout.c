@@ -3,7 +3,6 @@
 #include "src/fields/layout.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -363,7 +362,7 @@ bool ptrc_layout_find_spot(const struct ptrc_layout *l, int name, struct ptrc_la
 	f = &m->fields[i];
 	if ((f->kind != PTRC_LAYOUT_SIGNED && f->kind != PTRC_LAYOUT_UNSIGNED &&
 	     f->kind != PTRC_LAYOUT_HEX) ||
-	    f->count || f->member_count || f->bits || f->at > UINT_MAX)
+	    f->count || f->member_count || f->bits)
 		return false;
 	*spot = (struct ptrc_layout_spot){.at = f->at,
 					  .bytes = f->item_size,

@@ -3,7 +3,6 @@
 #include "src/query/sieve.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "src/base/message.h"
 #include "src/fields/when.h"
@@ -40,17 +39,15 @@ static bool set_bounds(struct ptrc_sieve_place *p, const struct ptrc_where_bound
 static enum ptrc_type_answer
 find_place(const struct ptrc_sieve *s, const struct ptrc_layout *layout, struct ptrc_sieve_place *p)
 {
-	struct ptrc_layout_spot spot;
+	bool is_signed;
 
-	if (!layout ||
-	    !ptrc_layout_find_spot(layout, ptrc_field_number(s->bounds.field, s->layouts), &spot))
+	if (!layout || !ptrc_layout_find_spot(
+			       layout, ptrc_field_number(s->bounds.field, s->layouts), &p->spot))
 		return PTRC_TYPE_NO;
-	p->bytes = spot.bytes;
-	p->at = (unsigned int)spot.at;
-	p->shift = spot.is_signed ? 64 - 8U * spot.bytes : 0;
-	memcpy(p->sizes, spot.sizes, sizeof(p->sizes));
-	return set_bounds(p, &s->bounds, spot.is_signed ? INT64_MIN : 0,
-			  spot.is_signed ? (ptrc_whole)INT64_MAX : (ptrc_whole)UINT64_MAX)
+	is_signed = p->spot.is_signed;
+	p->shift = is_signed ? 64 - 8U * p->spot.bytes : 0;
+	return set_bounds(p, &s->bounds, is_signed ? INT64_MIN : 0,
+			  is_signed ? (ptrc_whole)INT64_MAX : (ptrc_whole)UINT64_MAX)
 		       ? PTRC_TYPE_YES
 		       : PTRC_TYPE_NO;
 }
@@ -119,9 +116,9 @@ static size_t pass_members(struct ptrc_sieve *s, struct ptrc_view *view,
 		/* Data that does not fit its layout passes the sieve: either it lacks the member, or it has to be
 		 * reported. */
 		if (p->answer != PTRC_TYPE_YES ||
-		    (e->pt_size != p->sizes[0] && e->pt_size != p->sizes[1]))
+		    (e->pt_size != p->spot.sizes[0] && e->pt_size != p->spot.sizes[1]))
 			break;
-		u = ptrc_layout_load((const char *)e->pt_data + p->at, p->bytes);
+		u = ptrc_layout_load((const char *)e->pt_data + p->spot.at, p->spot.bytes);
 		if (p->bias)
 			u = (uint64_t)((int64_t)(u << p->shift) >> p->shift);
 		if (is_inside(p, u) != s->bounds.is_outside)

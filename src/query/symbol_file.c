@@ -156,7 +156,7 @@ static GElf_Phdr *next_segment(const struct ptrc_symbol_file *f, size_t *number,
 /* Finds the segment of code that the mapping maps, assuming that a mapping always covers a whole segment. Stores the
  * segment's address according to the file's program header, rounded down to a page. Returns false if no segment fits
  * the mapping, or if several do. */
-static bool start_in_file(const struct ptrc_symbol_file *f, const struct ptrc_symbol_mapping *m,
+static bool start_in_file(const struct ptrc_symbol_file *f, const struct posixtrace_log_mapping *m,
 			  uint64_t *start)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -169,8 +169,8 @@ static bool start_in_file(const struct ptrc_symbol_file *f, const struct ptrc_sy
 
 		/* A split-off file has other offsets, but segments of the same size. */
 		if (ph->p_flags & PF_X &&
-		    (f->is_split ? end - first == m->end - m->start
-				 : (ph->p_offset & ~(page - 1)) == m->offset)) {
+		    (f->is_split ? end - first == m->pm_end - m->pm_start
+				 : (ph->p_offset & ~(page - 1)) == m->pm_offset)) {
 			*start = first;
 			found++;
 		}
@@ -180,10 +180,11 @@ static bool start_in_file(const struct ptrc_symbol_file *f, const struct ptrc_sy
 
 /* Converts an address in the process into the address that the file has for it. Returns false if the file has no
  * such address. */
-static bool address_in_file(const struct ptrc_symbol_file *f, const struct ptrc_symbol_mapping *m,
-			    uint64_t address, uint64_t *in_file)
+static bool address_in_file(const struct ptrc_symbol_file *f,
+			    const struct posixtrace_log_mapping *m, uint64_t address,
+			    uint64_t *in_file)
 {
-	uint64_t offset = address - m->start + m->offset;
+	uint64_t offset = address - m->pm_start + m->pm_offset;
 	size_t number = 0;
 	GElf_Phdr mem, *ph;
 
@@ -191,7 +192,7 @@ static bool address_in_file(const struct ptrc_symbol_file *f, const struct ptrc_
 	if (f->is_split) {
 		if (!start_in_file(f, m, in_file))
 			return false;
-		*in_file += address - m->start;
+		*in_file += address - m->pm_start;
 		return true;
 	}
 	while ((ph = next_segment(f, &number, &mem)))
@@ -396,7 +397,7 @@ static void find_function(struct ptrc_symbol_file *f, Dwarf_Die *unit, Dwarf_Add
 	}
 }
 
-void ptrc_symbol_file_find(struct ptrc_symbol_file *f, const struct ptrc_symbol_mapping *m,
+void ptrc_symbol_file_find(struct ptrc_symbol_file *f, const struct posixtrace_log_mapping *m,
 			   uint64_t address, struct ptrc_symbol *s)
 {
 	GElf_Addr bias = 0;
@@ -437,7 +438,7 @@ static bool is_writable(const struct ptrc_symbol_file *f, uint64_t in_file)
 }
 
 const char *ptrc_symbol_file_find_variable(struct ptrc_symbol_file *f,
-					   const struct ptrc_symbol_mapping *m, uint64_t address,
+					   const struct posixtrace_log_mapping *m, uint64_t address,
 					   uint64_t *offset)
 {
 	uint64_t start;
@@ -448,7 +449,7 @@ const char *ptrc_symbol_file_find_variable(struct ptrc_symbol_file *f,
 	 * too. */
 	if (!start_in_file(f, m, &start))
 		return NULL;
-	address = address - m->start + start;
+	address = address - m->pm_start + start;
 	if (!is_writable(f, address))
 		return NULL;
 	name = ptrc_dw.dwfl_module_addrinfo(f->module, address + f->bias, offset, &symbol, NULL,

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <posixtrace-log.h>
+
 #include "src/base/message.h"
 
 /* A place in the source code. Unknown members are NULL or 0. The texts stay valid as long as the file is open. */
@@ -15,11 +17,6 @@ struct ptrc_symbol {
 	const char *function;
 	const char *file;
 	int line;
-};
-
-struct ptrc_symbol_mapping {
-	uint64_t start, end; /* addresses */
-	uint64_t offset;     /* of `start` in the file */
 };
 
 struct ptrc_symbol_file;
@@ -31,14 +28,14 @@ struct ptrc_symbol_file *ptrc_symbol_file_open(const char *path, const unsigned 
 					       size_t size, struct ptrc_cli_reason *);
 
 /* Finds the place in the source code of an address, which lies within the mapping. */
-void ptrc_symbol_file_find(struct ptrc_symbol_file *, const struct ptrc_symbol_mapping *,
+void ptrc_symbol_file_find(struct ptrc_symbol_file *, const struct posixtrace_log_mapping *,
 			   uint64_t address, struct ptrc_symbol *);
 
 /* Finds the variable at an address of the process. The mapping is one of code, and only says where the process has
  * the segments of the file; the address may be in another segment. Stores the offset of the address in the
  * variable. Returns NULL if the file has no variable there. */
 const char *ptrc_symbol_file_find_variable(struct ptrc_symbol_file *,
-					   const struct ptrc_symbol_mapping *, uint64_t address,
+					   const struct posixtrace_log_mapping *, uint64_t address,
 					   uint64_t *offset);
 
 /* Whether the file, or its separate debug file, has debug information. */

@@ -2,7 +2,6 @@
 #include "config.h"
 #include "src/query/symbols.h"
 
-#include <posixtrace-log.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,7 +203,6 @@ static void find(struct ptrc_symbols *s, trace_id_t log, unsigned long process, 
 		 struct ptrc_symbol *symbol)
 {
 	struct posixtrace_log_mapping m;
-	struct ptrc_symbol_mapping mapping;
 	struct file *f;
 
 	*symbol = (struct ptrc_symbol){.function = NULL};
@@ -219,8 +217,7 @@ static void find(struct ptrc_symbols *s, trace_id_t log, unsigned long process, 
 		f->is_for_code = true;
 	if (!f || !f->opened)
 		return;
-	mapping = (struct ptrc_symbol_mapping){m.pm_start, m.pm_end, m.pm_offset};
-	ptrc_symbol_file_find(f->opened, &mapping, address, symbol);
+	ptrc_symbol_file_find(f->opened, &m, address, symbol);
 }
 
 const struct ptrc_symbol *ptrc_symbols_find(struct ptrc_symbols *s,
@@ -258,12 +255,10 @@ const char *ptrc_symbols_find_variable(struct ptrc_symbols *s, trace_id_t log,
 	pthread_mutex_lock(&s->lock);
 	for (unsigned long i = 0;
 	     !found && !posixtrace_log_get_mapping(log, process, i, &m, sizeof(m)); i++) {
-		struct ptrc_symbol_mapping mapping = {m.pm_start, m.pm_end, m.pm_offset};
 		struct file *f = file_of(s, &m);
 
 		if (f && f->opened)
-			found = ptrc_symbol_file_find_variable(f->opened, &mapping, address,
-							       offset);
+			found = ptrc_symbol_file_find_variable(f->opened, &m, address, offset);
 	}
 	pthread_mutex_unlock(&s->lock);
 	return found;

@@ -9,7 +9,7 @@
 
 #include <trace.h>
 
-struct ptrc_layout;
+#include "src/fields/layout.h"
 
 struct ptrc_reader_name {
 	/* Whether the source has the name of the type. If not, `text` is "#" and the type's number. */
@@ -54,9 +54,7 @@ struct ptrc_sieve_place {
 	/* PTRC_TYPE_YES: the sieve compares the member. PTRC_TYPE_NO: each event of the type passes, for example
 	 * because the member has no fixed place. */
 	unsigned char answer;
-	unsigned char bytes;
-	unsigned int at;
-	size_t sizes[2];
+	struct ptrc_layout_spot spot;
 	/* For a signed member, `bias` is the highest bit: inverting it turns the value into an unsigned number of
 	 * the same order. `shift` is 64 minus the number of bits of the member. Both are 0 for unsigned members. */
 	uint64_t bias;
