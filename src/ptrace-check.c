@@ -61,10 +61,13 @@ static const struct ptrc_cli_option options[] = {
 	{"json", KEY_JSON, NULL, "the same as --format=json"},
 	PTRC_CHECK_FORMAT_OPTIONS(KEY_TEXT, NULL),
 	{"utc", 0, NULL, "times in text are UTC, not local time"},
-	{"allow-loss", PTRC_SELECTION_ALLOW_LOSS, NULL,
+	{"allow-loss", 0, NULL,
 	 "exit with 0, not 3, if the rules are kept though\nsomething is missing"},
 	PTRC_CLI_OPTIONS_END,
 };
+
+static struct ptrc_query query;
+static struct ptrc_selection selection;
 
 static const struct ptrc_cli cli = {
 	.program = "ptrace-check",
@@ -74,7 +77,7 @@ static const struct ptrc_cli cli = {
 		   "such an option the first operand is a file of rules only if its name ends in\n"
 		   ".yaml or .yml. EVENT is a pattern; 'EVENT where EXPRESSION' selects by fields.",
 	.options = options,
-	.flags = PTRC_CLI_FLAGS({"utc", &is_utc}),
+	.flags = PTRC_CLI_FLAGS(PTRC_SELECTION_FLAGS(selection, query), {"utc", &is_utc}),
 	.words = PTRC_CLI_ROWS({"format", "text json tap junit github"}),
 	.operand_kinds = "RULES|LOG",
 	.notes = "Exit status: 0 all rules are kept, 1 a rule is broken, or the command failed,\n"
@@ -82,9 +85,7 @@ static const struct ptrc_cli cli = {
 		 "missing from the logs, 4 a rule is undecided.",
 };
 
-static struct ptrc_query query;
 static struct ptrc_pairs pairs;
-static struct ptrc_selection selection;
 static struct ptrc_rules rules = {.tolerance_ns = PTRC_RULE_TOLERANCE, .layouts = &query.layouts};
 static enum ptrc_check_format format;
 

@@ -84,8 +84,7 @@ static const struct ptrc_cli_option options[] = {
 	{"force", 0, NULL, "let the log replace a file that is not one"},
 	{"threads", KEY_THREADS, "N",
 	 "how many threads format the events (default: as\nmany as there are processors)"},
-	{"allow-loss", PTRC_SELECTION_ALLOW_LOSS, NULL,
-	 "exit with 0 even if the data is incomplete"},
+	{"allow-loss", 0, NULL, "exit with 0 even if the data is incomplete"},
 	PTRC_CLI_OPTIONS_END,
 };
 
@@ -98,7 +97,8 @@ static const struct ptrc_cli cli = {
 		"that has a / in it, or that no session has, is the path of a log; LOG may be\n"
 		"- for standard input. Without any, it is " PTRC_SELECTION_LOG ".",
 	.options = options,
-	.flags = PTRC_CLI_FLAGS({"count", &text.is_counting}, {"pairs", &pairs.is_by_name},
+	.flags = PTRC_CLI_FLAGS(PTRC_SELECTION_FLAGS(selection, query),
+				{"count", &text.is_counting}, {"pairs", &pairs.is_by_name},
 				{"tree", &is_tree}, {"verify", &query.is_verifying},
 				{"utc", &is_utc}, {"relative", &text.format.is_relative},
 				{"summary", &text.has_summary}, {"force", &is_forced}),

@@ -42,10 +42,12 @@ static const struct ptrc_cli_option options[] = {
 	 "the\npattern matches"},
 	PTRC_SELECTION_HOST_OPTIONS,
 	PTRC_SELECTION_DATA_OPTIONS,
-	{"allow-loss", PTRC_SELECTION_ALLOW_LOSS, NULL,
-	 "exit with 0 even if the data is incomplete"},
+	{"allow-loss", 0, NULL, "exit with 0 even if the data is incomplete"},
 	PTRC_CLI_OPTIONS_END,
 };
+
+static struct ptrc_query query;
+static struct ptrc_selection selection;
 
 static const struct ptrc_cli cli = {
 	.program = "ptrace-export",
@@ -56,7 +58,8 @@ static const struct ptrc_cli cli = {
 		"path of a log; LOG may be - for standard input. Without any, it is\n" PTRC_SELECTION_LOG
 		".",
 	.options = options,
-	.flags = PTRC_CLI_FLAGS({"force", &export.is_forced}),
+	.flags = PTRC_CLI_FLAGS(PTRC_SELECTION_FLAGS(selection, query),
+				{"force", &export.is_forced}),
 	.exclusions = PTRC_CLI_ROWS(PTRC_SELECTION_EXCLUSIONS),
 	.needs = PTRC_CLI_ROWS(PTRC_SELECTION_NEEDS, {"force", "output"}),
 	/* The words are in the order of ptrc_export_formats and ptrc_ctf_versions. */
@@ -66,9 +69,7 @@ static const struct ptrc_cli cli = {
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
 };
 
-static struct ptrc_query query;
 static struct ptrc_pairs pairs;
-static struct ptrc_selection selection;
 
 /* Refuses the option, which is about pairs, if the format shows no pairs. */
 static void check_pairs(const char *option)

@@ -38,10 +38,12 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_SELECTION_LABEL_BY_OPTION,
 	PTRC_SELECTION_HOST_OPTIONS,
 	PTRC_SELECTION_DATA_OPTIONS,
-	{"allow-loss", PTRC_SELECTION_ALLOW_LOSS, NULL,
-	 "exit with 0 even if the data is incomplete"},
+	{"allow-loss", 0, NULL, "exit with 0 even if the data is incomplete"},
 	PTRC_CLI_OPTIONS_END,
 };
+
+static struct ptrc_query query;
+static struct ptrc_selection selection;
 
 static const struct ptrc_cli cli = {
 	.program = "ptrace-report",
@@ -53,7 +55,8 @@ static const struct ptrc_cli cli = {
 		"it, or that no session has, is the path of a log; LOG may be - for standard\n"
 		"input. Without any, it is " PTRC_SELECTION_LOG ".",
 	.options = options,
-	.flags = PTRC_CLI_FLAGS({"force", &is_forced}, {"text", &report.is_text}, {"utc", &is_utc}),
+	.flags = PTRC_CLI_FLAGS(PTRC_SELECTION_FLAGS(selection, query), {"force", &is_forced},
+				{"text", &report.is_text}, {"utc", &is_utc}),
 	.exclusions = PTRC_CLI_ROWS(PTRC_SELECTION_EXCLUSIONS, {"text", "output force max-size"}),
 	.needs = PTRC_CLI_ROWS(PTRC_SELECTION_NEEDS, {"utc", "text"}),
 	.operand_kinds = "SESSION|LOG",
@@ -80,9 +83,7 @@ enum {
 	LANE_BYTES = 300,
 };
 
-static struct ptrc_query query;
 static struct ptrc_pairs pairs;
-static struct ptrc_selection selection;
 static struct ptrc_page_options page_options;
 static const char *output;
 static struct ptrc_buffer out;

@@ -74,9 +74,6 @@ bool ptrc_selection_take(struct ptrc_selection *s, int key)
 	case 'e':
 		ptrc_cli_add_text(&q->select.globs, optarg);
 		break;
-	case PTRC_SELECTION_USER:
-		q->select.is_user = true;
-		break;
 	case 'p':
 		add_process(&q->select.pids, "--pid", optarg);
 		break;
@@ -113,12 +110,6 @@ bool ptrc_selection_take(struct ptrc_selection *s, int key)
 	case PTRC_SELECTION_DECODE:
 		ptrc_config_take_layout(&q->layouts, optarg);
 		break;
-	case PTRC_SELECTION_STRICT:
-		q->is_strict = true;
-		break;
-	case PTRC_SELECTION_SYMBOLS:
-		s->has_symbols = true;
-		break;
 	case 'c':
 		ptrc_cli_once("--config", &s->config);
 		break;
@@ -127,9 +118,6 @@ bool ptrc_selection_take(struct ptrc_selection *s, int key)
 		break;
 	case PTRC_SELECTION_LABEL:
 		ptrc_cli_add_text(&s->labels, optarg);
-		break;
-	case PTRC_SELECTION_ALLOW_LOSS:
-		q->is_loss_allowed = true;
 		break;
 	default:
 		return false;

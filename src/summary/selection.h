@@ -18,8 +18,7 @@
 #define PTRC_SELECTION_LOG "ptrace.log"
 
 enum {
-	PTRC_SELECTION_USER = PTRC_CLI_KEY_SHARED,
-	PTRC_SELECTION_TID,
+	PTRC_SELECTION_TID = PTRC_CLI_KEY_SHARED,
 	PTRC_SELECTION_SINCE,
 	PTRC_SELECTION_UNTIL,
 	PTRC_SELECTION_AROUND,
@@ -30,9 +29,6 @@ enum {
 	PTRC_SELECTION_PAIR,
 	PTRC_SELECTION_LABEL_BY,
 	PTRC_SELECTION_DECODE,
-	PTRC_SELECTION_STRICT,
-	PTRC_SELECTION_SYMBOLS,
-	PTRC_SELECTION_ALLOW_LOSS,
 	PTRC_SELECTION_LABEL,
 	PTRC_SELECTION_SYNC,
 };
@@ -42,7 +38,7 @@ enum {
 /* Rows for a command's table of options: the options that select events by their own properties. */
 #define PTRC_SELECTION_EVENT_OPTIONS \
 	{"event", 'e', "GLOB", "only events whose name matches; may be given\nseveral times"}, \
-	{"user", PTRC_SELECTION_USER, NULL, "leave the system's own events out"}, \
+	{"user", 0, NULL, "leave the system's own events out"}, \
 	{"pid", 'p', "PID", "only events of the process; may be given several\ntimes"}, \
 	{"tid", PTRC_SELECTION_TID, "TID", \
 	 "only events of the thread with this kernel number\n(gettid); may be given several times"}, \
@@ -71,6 +67,11 @@ enum {
 	{"label-by", PTRC_SELECTION_LABEL_BY, "FIELD", \
 	 "call pairs 'NAME: VALUE', by the value of this\nfield of their first events, such as data.kind"}
 
+/* Rows for a command's table of flags: those of the options here that it has, in its selection and its query. */
+#define PTRC_SELECTION_FLAGS(s, q) \
+	{"user", &(q).select.is_user}, {"strict", &(q).is_strict}, {"symbols", &(s).has_symbols}, \
+	{"allow-loss", &(q).is_loss_allowed}
+
 /* Rows for a command's tables of options that exclude each other, and of options that need another one. */
 #define PTRC_SELECTION_EXCLUSIONS {"last", "first"}
 #define PTRC_SELECTION_NEEDS {"context", "around"}
@@ -88,9 +89,9 @@ enum {
 	{"decode", PTRC_SELECTION_DECODE, "EVENT=LAYOUT", \
 	 "what the data of events means, such as\n'db.query=u64 id, u32 rows, str sql'; may be given\n" \
 	 "several times"}, \
-	{"strict", PTRC_SELECTION_STRICT, NULL, \
+	{"strict", 0, NULL, \
 	 "exit with 3 if the data of a selected event does\nnot fit its layout"}, \
-	{"symbols", PTRC_SELECTION_SYMBOLS, NULL, \
+	{"symbols", 0, NULL, \
 	 "show function, file and line of the call that\nrecorded each event"}, \
 	{"config", 'c', "FILE", \
 	 "read layouts as for --decode from this file, see\nptrace.yaml(5); - for standard input"}
