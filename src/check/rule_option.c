@@ -18,6 +18,7 @@
 #include "config.h"
 #include "src/check/rule.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/config/kept.h"
@@ -139,13 +140,16 @@ void ptrc_rule_take_pair(struct ptrc_rule_draft *d, const char *text, size_t siz
 	char *names[2];
 
 	take(d, &r, by_words);
-	if (!ptrc_pair_read_names(r.text, r.size, ptrc_config_keep, names))
+	if (!ptrc_pair_read_names(r.text, r.size, names))
 		ptrc_rule_refuse(d, &d->event_marks[0],
 				 "'%.*s' is not X, for X.begin..X.end, or BEGIN..END", (int)r.size,
 				 r.text);
-	d->events[0] = names[0];
-	d->events[1] = names[1];
-	d->event_count = 2;
+	for (d->event_count = 0; d->event_count < 2; d->event_count++) {
+		char *name = names[d->event_count];
+
+		d->events[d->event_count] = strcpy(ptrc_config_keep(strlen(name) + 1), name);
+		free(name);
+	}
 }
 
 static void take_order(struct ptrc_rule_draft *d, struct rest r)

@@ -2,7 +2,6 @@
 #include "config.h"
 #include "src/spans/pairs.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,21 +39,6 @@ static void trim(const char **text, size_t *size)
 		--*size;
 }
 
-static char *join(void *(*allocate)(size_t), const char *a, size_t a_size, const char *b,
-		  const char *c, size_t c_size)
-{
-	size_t size = a_size + strlen(b) + c_size + 1;
-	char *text = allocate(size);
-
-	snprintf(text, size, "%.*s%s%.*s", (int)a_size, a, b, (int)c_size, c);
-	return text;
-}
-
-static bool is_stem_of(const char *name, const char *stem, size_t stem_size, const char *suffix)
-{
-	return !strncmp(name, stem, stem_size) && !strcmp(name + stem_size, suffix);
-}
-
 /* Makes a pair of two event types. The pair then owns the two names. */
 static struct ptrc_pair make_pair(char *begin, char *end)
 {
@@ -63,7 +47,7 @@ static struct ptrc_pair make_pair(char *begin, char *end)
 		size > suffix && !strcmp(begin + size - suffix, begin_suffix) ? size - suffix : 0;
 
 	return (struct ptrc_pair){
-		.name = stem && is_stem_of(end, begin, stem, end_suffix)
+		.name = stem && !strncmp(end, begin, stem) && !strcmp(end + stem, end_suffix)
 				? ptrc_cli_copy_bytes(begin, stem)
 				: ptrc_cli_text("%s..%s", begin, end),
 		.begin = begin,
@@ -89,7 +73,7 @@ void ptrc_pair_free(struct ptrc_pair *pair)
 	free(pair->by_text);
 }
 
-bool ptrc_pair_read_names(const char *text, size_t size, void *(*allocate)(size_t), char *names[2])
+bool ptrc_pair_read_names(const char *text, size_t size, char *names[2])
 {
 	static const char where_word[] = " where ";
 	const char *where = memmem(text, size, where_word, sizeof(where_word) - 1);
@@ -110,11 +94,12 @@ bool ptrc_pair_read_names(const char *text, size_t size, void *(*allocate)(size_
 	if (!size || (dots < last && !end_size))
 		return false;
 	if (dots < last) {
-		names[0] = join(allocate, text, size, "", "", 0);
-		names[1] = join(allocate, end, end_size, "", "", 0);
+		names[0] = ptrc_cli_copy_bytes(text, size);
+		names[1] = ptrc_cli_copy_bytes(end, end_size);
 	} else {
-		names[0] = join(allocate, text, size, begin_suffix, end, end_size);
-		names[1] = join(allocate, text, size, end_suffix, "", 0);
+		names[0] = ptrc_cli_text("%.*s%s%.*s", (int)size, text, begin_suffix, (int)end_size,
+					 end);
+		names[1] = ptrc_cli_text("%.*s%s", (int)size, text, end_suffix);
 	}
 	return true;
 }
@@ -126,8 +111,7 @@ bool ptrc_pair_read(struct ptrc_pair *pair, const char *text, struct ptrc_cli_re
 	char *names[2];
 
 	*pair = (struct ptrc_pair){0};
-	if (!ptrc_pair_read_names(text, by ? (size_t)(by - text) : strlen(text), ptrc_cli_allocate,
-				  names))
+	if (!ptrc_pair_read_names(text, by ? (size_t)(by - text) : strlen(text), names))
 		return ptrc_cli_because(
 			why,
 			"'%.80s' is not X, for X.begin..X.end, or BEGIN..END, or one of these by FIELD",
@@ -494,6 +478,7 @@ bool ptrc_pair_has_name(const struct ptrc_reader_name *name)
 /* If the event type makes a pair by its name, adds that pair, unless it exists. */
 static void find_by_name(struct ptrc_pairs *p, const struct ptrc_reader_name *name)
 {
+	PTRC_SCOPED char *begin = NULL, *end = NULL;
 	size_t size;
 
 	if (p->is_without_os && ptrc_is_os_name(name->text))
@@ -507,13 +492,9 @@ static void find_by_name(struct ptrc_pairs *p, const struct ptrc_reader_name *na
 	}
 	if (!has_suffix(name, begin_suffix, &size) && !has_suffix(name, end_suffix, &size))
 		return;
-	for (size_t i = 0; i < p->count; i++)
-		if (is_stem_of(p->list[i].begin, name->text, size, begin_suffix) &&
-		    is_stem_of(p->list[i].end, name->text, size, end_suffix))
-			return;
-	*ptrc_append(p->list, p->count) =
-		make_pair(ptrc_cli_text("%.*s%s", (int)size, name->text, begin_suffix),
-			  ptrc_cli_text("%.*s%s", (int)size, name->text, end_suffix));
+	begin = ptrc_cli_text("%.*s%s", (int)size, name->text, begin_suffix);
+	end = ptrc_cli_text("%.*s%s", (int)size, name->text, end_suffix);
+	ptrc_pairs_add_types(p, begin, end);
 }
 
 static struct ptrc_pair_roles *find_roles(struct ptrc_pairs *p, struct ptrc_type *type,

@@ -172,8 +172,8 @@ bool ptrc_pair_has_key(struct ptrc_view *, const struct ptrc_field *key);
 
 /* Reads the names of the two event types of a pair from BEGIN..END, or from X, which stands for X.begin..X.end.
  * Each name may be followed by " where " and an expression, which stays part of the name; an expression after X
- * becomes a part of X.begin. `allocate` makes the memory for the names. Returns false if a name is empty. */
-bool ptrc_pair_read_names(const char *text, size_t size, void *(*allocate)(size_t), char *names[2]);
+ * becomes a part of X.begin. The caller frees the names. Returns false if a name is empty. */
+bool ptrc_pair_read_names(const char *text, size_t size, char *names[2]);
 
 /* Reads a pair as users write it: its names, perhaps followed by " by FIELD". Does not look up the field. Returns
  * false if the text is something else, and stores the reason. */
