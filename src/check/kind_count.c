@@ -84,19 +84,15 @@ static void take_counted(struct ptrc_now *n, const struct ptrc_judge_key *k)
 static void end_count(struct ptrc_trial *t, void *thing)
 {
 	const struct counted *c = thing;
-	const struct ptrc_rule *r = t->rule;
+	bool is_many = c->count > t->rule->max;
 
-	if (c->count > r->max) {
-		t->broken++;
-		ptrc_cases_add(&t->worst, c->count, &c->at, NULL, "%" PRIu64 " event%s", c->count,
-			       c->count == 1 ? "" : "s");
-	} else if (c->count < r->min) {
-		t->doubtful++;
-		ptrc_cases_add(&t->doubts, UINT64_MAX - c->count, &c->at, NULL,
-			       "%" PRIu64 " event%s", c->count, c->count == 1 ? "" : "s");
-	} else {
+	if (!is_many && c->count >= t->rule->min) {
 		t->kept++;
+		return;
 	}
+	*(is_many ? &t->broken : &t->doubtful) += 1;
+	ptrc_cases_add(is_many ? &t->worst : &t->doubts, is_many ? c->count : UINT64_MAX - c->count,
+		       &c->at, NULL, "%" PRIu64 " event%s", c->count, c->count == 1 ? "" : "s");
 }
 
 const struct ptrc_kind ptrc_kind_never = {.take = take_never};
