@@ -1,20 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Rules in one line:
- *
- * 	never    EVENT
- * 	exists   EVENT [within DURATION [of EVENT|start]]
- * 	times    EVENT [min N] [max N] [per FIELD]
- * 	after    EVENT -> EVENT [within DURATION] [by FIELD]
- * 	before   EVENT require EVENT [within DURATION] [by FIELD]
- * 	pair     PAIR [by FIELD] QUANTILE < DURATION
- * 	p99      PAIR [by FIELD] < DURATION
- * 	at-most  PAIR [by FIELD] N at once
- * 	order    EVENT, EVENT ... [by FIELD]
- *
- * EVENT is a pattern, which "where EXPRESSION" may follow. PAIR is EVENT..EVENT, or X for X.begin..X.end. The parts in
- * brackets may have any order. Quoted text belongs to an expression.
- */
+/* Rules in one line, as ptrace-check(1) has them: PATTERN or PATTERN where EXPRESSION for each event, in which quoted
+ * text belongs to an expression, and then words with values, in any order. */
 #include "config.h"
 #include "src/check/rule.h"
 

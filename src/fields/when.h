@@ -1,19 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Times and durations as users write them, in options and in --where:
- *
- * 	2026-01-02T03:04:05.123456789Z        RFC 3339, with Z or an offset; a blank may replace the T
- * 	2026-01-02 04:04:05+01:00             and precede the offset
- * 	2026-01-02 03:04:05                   local time; seconds or the time of day may be left out
- * 	03:04:05                              local time today; seconds may be left out
- * 	now, today, yesterday                 the latter two at 00:00, local time
- * 	1h ago, 2 days ago, 1h 30min ago      before now
- * 	@1767323045.123456789                 seconds since 1970
- * 	+2s                                   2 s after the start of the trace
- * 	-1m30s                                1 min 30 s before its end
- *
- * A local time of day that the clocks showed twice, or never, because they were set, is refused: it needs an offset.
- * A date without a time of day means the first moment of that day.
+ * Times and durations as users write them, in options and in --where; posixtrace-select(7) has their forms.
  *
  * Times are nanoseconds since 1970. A time beyond the range of int64_t is clamped to the end of that range.
  */
@@ -52,13 +39,11 @@ int64_t ptrc_when_add(int64_t a, int64_t b);
 int64_t ptrc_when_subtract(int64_t a, int64_t b);
 int64_t ptrc_when_distance(int64_t a, int64_t b);
 
-/* Reads a time in one of the forms that the start of this file lists. If the text has none of these forms, returns
- * false, and stores the reason. */
+/* Reads a time. If the text is none, returns false, and stores the reason. */
 bool ptrc_when_parse(const char *text, struct ptrc_when *, struct ptrc_cli_reason *why);
 
-/* Reads a duration: numbers with units, such as 10s, 1.5ms, 1m30s or 2 hours 5 min. The units are ns, us, ms, s,
- * m, h, d and w, or words for them. Returns false if the text is something else, or not a whole number of
- * nanoseconds. */
+/* Reads a duration, such as 10s, 1m30s or 2 hours 5 min. Returns false if the text is something else, or not a
+ * whole number of nanoseconds. */
 bool ptrc_when_duration(const char *text, int64_t *ns);
 /* Reads a duration as ptrc_when_duration() does, but also accepts 0 without a unit. */
 bool ptrc_when_plain_duration(const char *text, int64_t *ns);

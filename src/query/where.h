@@ -1,28 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Expressions over the fields of an event (--where):
- *
- * 	expression  all { "||" all }
- * 	all         condition { "&&" condition }
- * 	condition   "!" condition | "(" expression ")" | comparison
- * 	comparison  value
- * 	            value ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) value
- * 	            value ( "=~" | "~" ) string
- * 	value       product { ( "+" | "-" ) product }
- * 	product     factor { ( "*" | "/" | "%" ) factor }
- * 	factor      ( "-" | "+" ) factor | "(" value ")" | operand
- * 	operand     field | number | duration | string | "true" | "false"
- *
- * =~ matches an extended regular expression, ~ a pattern of the shell. A value alone holds if the event has it and it
- * is not 0, false or empty.
+ * Expressions over the fields of an event (--where). posixtrace-select(7) has their grammar and says what they mean.
  *
  * Values have dimensions (src/fields/quantity.h), and an expression is refused if it compares or combines values whose
- * dimensions do not allow it. A string that is compared with a time, or added to or subtracted from something, is a
- * time. A comparison, even one with !=, is false if its values are not comparable or one is missing: the event lacks
- * the field, a text is not a number, or a calculation has no result.
- *
- * A match that would take too much time or memory is undecided. If the expression depends on this match, it does not
- * hold, and the event is counted as undecided.
+ * dimensions do not allow it. A match that would take too much time or memory is undecided. If the expression depends
+ * on this match, it does not hold, and the event is counted as undecided.
  */
 #ifndef PTRC_SRC_QUERY_WHERE_H
 #define PTRC_SRC_QUERY_WHERE_H
@@ -52,7 +34,6 @@ size_t ptrc_where_find_word(const char *text, size_t size, const char *word, boo
  * or NULL if the text has no "where". */
 const char *ptrc_where_split(const char *text, size_t *size);
 
-/* Whether the expression has a field that is part of a place in the source code. */
 bool ptrc_where_has_source_field(const struct ptrc_where *);
 
 bool ptrc_where_has_field(const struct ptrc_where *, enum ptrc_field_id);
@@ -95,7 +76,6 @@ bool ptrc_where_all_hold(struct ptrc_where *const *, size_t count, struct ptrc_v
  * not count the event as undecided. */
 bool ptrc_where_may_hold(struct ptrc_where *, struct ptrc_view *, bool *is_unsure);
 
-/* Points to the number of events for which the expression could not be decided. */
 uint64_t *ptrc_where_undecided(struct ptrc_where *);
 
 const char *ptrc_where_text(const struct ptrc_where *);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parser of expressions, by the grammar in where.h. */
+/* The parser of expressions, by the grammar in posixtrace-select(7). */
 #include "config.h"
 #include "src/query/where.h"
 
@@ -99,7 +99,6 @@ static struct ptrc_node *condition_of(struct ptrc_parser *p, struct part *part)
 	return n;
 }
 
-/* Returns the value of a part. If the part is a condition, refuses the expression. */
 static struct ptrc_operand value_of(struct ptrc_parser *p, struct part *part)
 {
 	if (part->condition) {
@@ -158,7 +157,6 @@ static void read_operand(struct ptrc_parser *p, struct ptrc_operand *o, bool is_
 	ptrc_parser_next(p);
 }
 
-/* Turns an operand that is a string into a time. */
 static void make_moment(struct ptrc_parser *p, struct ptrc_operand *o)
 {
 	const char *at = p->begin + o->at;
@@ -304,7 +302,6 @@ static void read_factor(struct ptrc_parser *p, struct part *part, bool is_right)
 	}
 }
 
-/* Reads the right operand of an operation with the function `read`, and combines it with the left operand. */
 static void read_right(struct ptrc_parser *p, struct part *left,
 		       void (*read)(struct ptrc_parser *, struct part *, bool))
 {
