@@ -78,6 +78,7 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/base/screen.c \
 	%D%/base/scope.h \
 	%D%/base/screen.h \
+	%D%/base/sorted.h \
 	%D%/base/table.c \
 	%D%/base/table.h \
 	%D%/fields/encode.c \

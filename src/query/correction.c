@@ -2,23 +2,14 @@
 #include "config.h"
 #include "src/query/correction.h"
 
+#include "src/base/sorted.h"
 #include "src/fields/when.h"
 
 /* The index of the last knot at or before the time, or -1 if the time is before the first knot. A
  * knot is a time of the log for which the correction is known. */
 static long knot_before(const struct ptrc_correction *c, int64_t log_ns)
 {
-	size_t low = 0, high = c->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (c->knots[middle].log_ns <= log_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return (long)low - 1;
+	return (long)ptrc_sorted_up_to(c->knots, c->count, sizeof(*c->knots), log_ns) - 1;
 }
 
 static int64_t shift_between(const struct ptrc_correction_knot *a,

@@ -9,6 +9,7 @@
 #include "src/base/buffer.h"
 #include "src/base/message.h"
 #include "src/base/scope.h"
+#include "src/base/sorted.h"
 #include "src/fields/when.h"
 
 /* If a clock changes by more than this against another clock of the machine, it was stepped (set). */
@@ -184,17 +185,8 @@ static void choose_readings(struct ptrc_host *h)
  * h->last. */
 static size_t reading_after(const struct ptrc_host *h, int64_t boottime_ns)
 {
-	size_t low = h->first, high = h->last;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (h->readings[middle].boottime_ns <= boottime_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return h->first + ptrc_sorted_up_to(&h->readings[h->first], h->last - h->first,
+					    sizeof(*h->readings), boottime_ns);
 }
 
 /* Makes a knot for the time of a reading: determines what CLOCK_REALTIME was, and its error. Returns false if the

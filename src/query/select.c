@@ -6,6 +6,7 @@
 
 #include "lib/model/glob.h"
 #include "src/base/message.h"
+#include "src/base/sorted.h"
 
 static bool has_number(const struct ptrc_select_numbers *n, pid_t number)
 {
@@ -122,18 +123,10 @@ bool ptrc_select_pair(struct ptrc_select *s, struct ptrc_view *begin, struct ptr
 
 bool ptrc_select_meets_window(const struct ptrc_select *s, int64_t first, int64_t last)
 {
-	size_t low = 0;
-	size_t high = s->window_count;
+	/* The last window that starts by `last` also ends last of these. */
+	size_t n = ptrc_sorted_up_to(s->windows, s->window_count, sizeof(*s->windows), last);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (s->windows[middle].last < first)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < s->window_count && s->windows[low].first <= last;
+	return n && s->windows[n - 1].last >= first;
 }
 
 /* If the periods touch or overlap, extends *a by *b and returns true. *b starts no earlier than *a. */
