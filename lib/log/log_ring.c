@@ -114,24 +114,6 @@ uint64_t ptrc_log_ring_place(struct ptrc_log_writer *w, uint64_t size, uint64_t 
 	return place;
 }
 
-int ptrc_log_ring_write(struct ptrc_log_writer *w, uint64_t place)
-{
-	struct ptrc_log_lap_entry e = {.place = place};
-	int error = ptrc_log_buffer_reserve(&w->lap, sizeof(e))
-			    ?: ptrc_log_write_at(w, PTRC_LOG_RING_OFFSET + place);
-
-	memcpy(&e.head, w->out.bytes, sizeof(e.head));
-	if (error && !(w->is_torn && is_events(&e)))
-		return error;
-	/* A packet that was partly written has no events, but it has overwritten others. */
-	if (error)
-		e.head.event_count = e.head.counted = 0;
-	else
-		w->state.offset = place + w->out.used;
-	ptrc_log_buffer_add(&w->lap, &e, sizeof(e));
-	return error;
-}
-
 /* Overwrites the header of a packet, so that no reader finds the packet. If that fails, the packet
  * stays until the next flush overwrites it. */
 static void erase(struct ptrc_log_writer *w, const struct ptrc_log_lap_entry *e)
@@ -143,6 +125,30 @@ static void erase(struct ptrc_log_writer *w, const struct ptrc_log_lap_entry *e)
 	ptrc_log_buffer_add(&w->out, &none, sizeof(none));
 	error = ptrc_log_write_at(w, PTRC_LOG_RING_OFFSET + e->place);
 	(void)error;
+}
+
+int ptrc_log_ring_write(struct ptrc_log_writer *w, uint64_t place)
+{
+	struct ptrc_log_lap_entry e = {.place = place};
+	int error = ptrc_log_buffer_reserve(&w->lap, sizeof(e))
+			    ?: ptrc_log_write_at(w, PTRC_LOG_RING_OFFSET + place);
+
+	memcpy(&e.head, w->out.bytes, sizeof(e.head));
+	if (error && !w->is_torn)
+		return error;
+	/* In a closed log, a reader would take a packet of names that was partly written for a
+	 * damaged one. Such a packet has overwritten nothing. */
+	if (error && !is_events(&e)) {
+		erase(w, &e);
+		return error;
+	}
+	/* A packet that was partly written has no events, but it has overwritten others. */
+	if (error)
+		e.head.event_count = e.head.counted = 0;
+	else
+		w->state.offset = place + w->out.used;
+	ptrc_log_buffer_add(&w->lap, &e, sizeof(e));
+	return error;
 }
 
 void ptrc_log_ring_return(struct ptrc_log_writer *w, const struct ptrc_log_state *before,

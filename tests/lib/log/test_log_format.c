@@ -665,6 +665,44 @@ TEST(a_ring_that_cannot_be_written_has_each_event_or_has_lost_it, "LOG-30 LOG-22
 	}
 }
 
+/* The packet is the last one in the ring, and there is one behind the ring. */
+TEST(names_that_were_partly_written_to_a_ring_are_no_damage, "LOG-30")
+{
+	uint8_t payload[4096];
+	struct rlimit limit;
+
+	memset(payload, 'x', sizeof(payload)); /* unlike the bytes that are not written */
+	signal(SIGXFSZ, SIG_IGN);
+	CHECK_SYS(getrlimit(RLIMIT_FSIZE, &limit));
+	for (uint64_t written = 0; written < 1000; written += 40) {
+		rlim_t before = limit.rlim_cur;
+		struct ptrc_log_stream *l;
+		struct ptrc_counts counts;
+		struct maker m;
+
+		maker_open(&m, maker_file(), POSIX_TRACE_LOOP, 65536);
+		flush_numbers(&m, 10, 0);
+		CHECK(ptrc_log_aside_put(&m.w, UINT16_MAX, payload, sizeof(payload)));
+		limit.rlim_cur = PTRC_LOG_RING_OFFSET + m.w.state.offset + written;
+		CHECK_SYS(setrlimit(RLIMIT_FSIZE, &limit));
+		ptrc_log_buffer_clear(&m.w.out);
+		CHECK(!ptrc_log_packet_put(&m.w, PTRC_LOG_NAMES, payload, 1000));
+		CHECK_EQ(ptrc_log_aside_write(&m.w, true), EFBIG);
+		limit.rlim_cur = before;
+		CHECK_SYS(setrlimit(RLIMIT_FSIZE, &limit));
+		maker_close(&m);
+		l = log_open(m.fd);
+		ptrc_log_stream_counts(l, &counts);
+		NOTE("%" PRIu64 " bytes written", written);
+		CHECK_EQ(counts.pt_damaged_parts, 0);
+		CHECK_EQ(counts.pt_missing_names, 0);
+		CHECK_EQ(counts.pt_log_events, 10);
+		ptrc_log_stream_close(l);
+		maker_free(&m);
+		close(m.fd);
+	}
+}
+
 TEST(event_too_big_for_the_log_is_lost_alone, "SIZE-22")
 {
 	for (size_t i = 0; i < 2; i++) {
