@@ -142,6 +142,11 @@ int ptrc_log_ring_write(struct ptrc_log_writer *w, uint64_t place)
 		erase(w, &e);
 		return error;
 	}
+	/* A packet without events takes the place of those that a failed flush has left. If their
+	 * entries stayed, the next flush that fails would take them for packets of the log that it
+	 * has overwritten, and give up all packets before them. */
+	if (!is_events(&e))
+		w->lap.used = lap_since(w, w->state.seq) * sizeof(e);
 	/* A packet that was partly written has no events, but it has overwritten others. */
 	if (error)
 		e.head.event_count = e.head.counted = 0;

@@ -703,6 +703,40 @@ TEST(names_that_were_partly_written_to_a_ring_are_no_damage, "LOG-30")
 	}
 }
 
+TEST(a_packet_between_two_flushes_that_fail_costs_a_ring_nothing, "LOG-30 LOG-22")
+{
+	static const uint8_t payload[100];
+	struct rlimit limit;
+	rlim_t before;
+	struct maker_run r;
+	struct maker m;
+	uint64_t had;
+
+	signal(SIGXFSZ, SIG_IGN);
+	CHECK_SYS(getrlimit(RLIMIT_FSIZE, &limit));
+	before = limit.rlim_cur;
+	maker_open(&m, maker_file(), POSIX_TRACE_LOOP, 65536);
+	flush_numbers(&m, 1300, 0);
+	had = m.w.state.events;
+	limit.rlim_cur = PTRC_LOG_RING_OFFSET + m.w.state.offset + 600;
+	run_begin(&r, 1, 1);
+	run_numbers(&m, &r, 500, 0);
+	CHECK_SYS(setrlimit(RLIMIT_FSIZE, &limit));
+	for (int i = 0; i < 3; i++) {
+		CHECK_EQ(maker_write(&m, &r, 1), EFBIG);
+		ptrc_log_events_undo(&m.w);
+		CHECK_EQ(m.w.state.events, had);
+		CHECK(ptrc_log_aside_put(&m.w, UINT16_MAX, payload, sizeof(payload)));
+	}
+	limit.rlim_cur = before;
+	CHECK_SYS(setrlimit(RLIMIT_FSIZE, &limit));
+	maker_close(&m);
+	CHECK_EQ(account(&m), m.next);
+	run_free(&r);
+	maker_free(&m);
+	close(m.fd);
+}
+
 TEST(event_too_big_for_the_log_is_lost_alone, "SIZE-22")
 {
 	for (size_t i = 0; i < 2; i++) {
