@@ -22,18 +22,12 @@ static int give(struct ptrc_log_stream *log, trace_id_t *trid)
 	return error;
 }
 
-static int open_all(const int *fds, size_t count, bool is_whole, trace_id_t *trid)
-{
-	struct ptrc_log_stream *log;
-	int error = ptrc_log_stream_open_all(fds, count, is_whole, &log);
-
-	return error ? error : give(log, trid);
-}
-
 PTRC_PUBLIC int posix_trace_open(int file_desc, trace_id_t *trid)
 {
-	int error = trid ? open_all(&file_desc, 1, false, trid) : EINVAL;
+	struct ptrc_log_stream *log;
+	int error = trid ? ptrc_log_stream_open_all(&file_desc, 1, false, &log) : EINVAL;
 
+	error = error ?: give(log, trid);
 	/* EPROTO: the log has an unknown version. The standard has no error number for this
 	 * case. */
 	return error == EPROTO ? EINVAL : error;
@@ -41,6 +35,7 @@ PTRC_PUBLIC int posix_trace_open(int file_desc, trace_id_t *trid)
 
 PTRC_PUBLIC int posixtrace_log_open(const char *path, trace_id_t *trid)
 {
+	struct ptrc_log_stream *log;
 	int *fds, error;
 	bool is_whole;
 	size_t count;
@@ -49,11 +44,14 @@ PTRC_PUBLIC int posixtrace_log_open(const char *path, trace_id_t *trid)
 	if (!path || !trid)
 		return EINVAL;
 	error = ptrc_log_family_open(path, &fds, &count, &is_whole);
-	if (!error) {
-		error = open_all(fds, count, is_whole, trid);
-		ptrc_log_family_close(fds, count);
-	}
-	return error;
+	if (error)
+		return error;
+	error = ptrc_log_stream_open_all(fds, count, is_whole, &log);
+	ptrc_log_family_close(fds, count);
+	if (error)
+		return error;
+	ptrc_log_stream_look_for_next(log, path);
+	return give(log, trid);
 }
 
 int ptrc_log_open_last(const char *path, int *fd)

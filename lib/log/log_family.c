@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/base/array.h"
@@ -164,17 +165,29 @@ static int take_numbered(DIR *directory, const char *name, struct members *m)
 	return 0;
 }
 
+/* Opens the directory of the path. *name becomes the last part of the path. */
+static int open_directory(const char *path, DIR **directory, const char **name)
+{
+	const char *slash = strrchr(path, '/');
+	char *where =
+		slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+	int error;
+
+	*name = slash ? slash + 1 : path;
+	*directory = where ? opendir(where) : NULL;
+	error = *directory ? 0 : where ? errno : ENOMEM;
+	free(where);
+	return error;
+}
+
 /* Takes the files of the rotated log at `path` that have a number in their names, from the
  * directory of the path. has_first: the caller has opened the first file. */
 static int search(const char *path, bool has_first, struct members *m)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	char *where =
-		slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
-	DIR *directory = where ? opendir(where) : NULL;
-	int error = directory ? scan(directory, name, m) : where ? errno : ENOMEM;
+	DIR *directory;
+	const char *name;
+	int error = open_directory(path, &directory, &name) ?: scan(directory, name, m);
 
-	free(where);
 	/* If the directory may not be listed, only the first file is found. */
 	if (error == EACCES && has_first)
 		error = 0;
@@ -231,6 +244,34 @@ int ptrc_log_family_open(const char *path, int **fds, size_t *count, bool *is_wh
 	*fds = m.fd;
 	*is_whole = m.log != 0 || is_rest;
 	return error;
+}
+
+bool ptrc_log_family_goes_on(const char *path, uint64_t log, uint64_t number)
+{
+	struct members m = {.log = log};
+	DIR *directory;
+	const char *name;
+	bool goes_on = false;
+
+	if (open_directory(path, &directory, &name))
+		return false;
+	if (scan(directory, name, &m))
+		m.number_count = 0;
+	for (size_t i = m.number_count; i-- > 0 && m.number[i] > number && !goes_on;) {
+		struct ptrc_log_head head;
+		struct stat st;
+		int fd;
+
+		if (open_member(directory, name, m.number[i], &fd))
+			continue;
+		/* A file that has just been begun has no head yet. */
+		goes_on = (fstat(fd, &st) == 0 && st.st_size == 0) ||
+			  (!check_member(fd, m.number[i], &head) && head.stream_id == log);
+		close(fd);
+	}
+	closedir(directory);
+	free(m.number);
+	return goes_on;
 }
 
 void ptrc_log_family_close(int *fds, size_t count)

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "lib/base/common.h"
 
@@ -19,5 +20,9 @@
 PTRC_MUST_CHECK int ptrc_log_family_open(const char *path, int **fds, size_t *count,
 					 bool *is_whole);
 void ptrc_log_family_close(int *fds, size_t count);
+
+/* Whether the rotated log with this identifier, whose first file has the path, has a file with a greater number, or such
+ * a file that is empty, because it has just been begun. */
+bool ptrc_log_family_goes_on(const char *path, uint64_t log, uint64_t number);
 
 #endif

@@ -1080,6 +1080,8 @@ static void join_status(struct ptrc_log_reader *r)
 
 		s->log_bytes += m->log_bytes;
 		s->log_overrun |= m->log_overrun;
+		/* A file is ended before the next one is begun. */
+		r->damaged_parts += !r->files[i].is_closed;
 	}
 	/* Each head says how many events precede its file, so the events of missing and damaged
 	 * files are counted, too. */

@@ -18,6 +18,7 @@
 #include "lib/base/procfs.h"
 #include "lib/base/scope.h"
 #include "lib/base/timespec.h"
+#include "lib/log/log_family.h"
 #include "lib/log/log_reader.h"
 #include "lib/log/log_write.h"
 #include "lib/model/layout.h"
@@ -771,6 +772,15 @@ int ptrc_log_stream_open_all(const int *fds, size_t count, bool is_whole,
 		return ENOMEM;
 	error = ptrc_log_reader_open_all(fds, count, is_whole, &l->reader);
 	return make_stream(l, error, result);
+}
+
+void ptrc_log_stream_look_for_next(struct ptrc_log_stream *l, const char *path)
+{
+	struct ptrc_log_reader *r = &l->reader;
+	const struct ptrc_log_head *last = &r->files[r->file_count - 1].head;
+
+	if (r->is_last_missing && ptrc_log_family_goes_on(path, last->stream_id, last->member))
+		r->is_last_missing = r->is_closed = false;
 }
 
 /* Ends any selection: no packet is skipped, and packets are merged by time. */

@@ -27,6 +27,9 @@ PTRC_MUST_CHECK bool ptrc_log_stream_is_left(int fd, uint64_t *id, uid_t *user);
  * first waits for it. */
 int ptrc_log_stream_open_all(const int *fds, size_t count, bool is_whole,
 			     struct ptrc_log_stream **l);
+/* Called after all files of the log at the path were opened. If the last one says that another follows, looks for that
+ * file: it may have been begun meanwhile. Then it is not missing, but the log has no end. */
+void ptrc_log_stream_look_for_next(struct ptrc_log_stream *l, const char *path);
 void ptrc_log_stream_close(struct ptrc_log_stream *l);
 /* These implement ptrc_log_refresh(), ptrc_log_open_parts() and ptrc_log_add_part() of
  * posixtrace-private.h. */

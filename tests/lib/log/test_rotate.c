@@ -383,6 +383,43 @@ TEST(a_missing_last_file_is_told, "", NEEDS_KEEPER)
 	end(&f);
 }
 
+/* The keeper names the next file, ends the last one, and then writes into the next one. */
+TEST(a_file_that_has_just_been_begun_is_not_missing, "", NEEDS_KEEPER)
+{
+	struct family f = begin(LEAST, 0, 0);
+	trace_id_t log;
+
+	fill(&f, 2);
+	ts_shutdown(f.trid);
+	int fd = open_member(&f, 2);
+	CHECK_SYS(ftruncate(fd, 0));
+	close(fd);
+	struct ptrc_counts counts = expect_whole(&f);
+	CHECK_EQ(counts.pt_missing_files, 0);
+	CHECK_EQ(counts.pt_is_last_file_missing, 0);
+	CHECK_OK(posixtrace_log_open(f.path, &log));
+	/* Such a log has no end. */
+	CHECK_EQ(ts_status(log).posix_stream_flush_error, EOWNERDEAD);
+	ts_close_log(log);
+	end(&f);
+}
+
+TEST(a_file_that_was_cut_at_its_end_is_damaged, "", NEEDS_KEEPER)
+{
+	struct family f = begin(LEAST, 0, 0);
+
+	fill(&f, 2);
+	ts_shutdown(f.trid);
+	CHECK_EQ(expect_whole(&f).pt_damaged_parts, 0);
+	for (unsigned int i = 0; i < 2; i++) {
+		int fd = open_member(&f, i);
+		CHECK_SYS(ftruncate(fd, ts_file_size(fd) - 8));
+		close(fd);
+		CHECK_EQ(expect_whole(&f).pt_damaged_parts, i + 1);
+	}
+	end(&f);
+}
+
 TEST(a_missing_file_is_told, "", NEEDS_KEEPER)
 {
 	struct family f = begin(LEAST, 0, 0);
