@@ -216,9 +216,7 @@ bool ptrc_quantity_calculate(enum ptrc_operation operation, const struct ptrc_qu
 		*result = (struct ptrc_quantity){
 			.dimension = dimension,
 			.number = (double)(ptrc_quantity_value(a) / ptrc_quantity_value(b))};
-	} else if (a->is_whole && b->is_whole) {
-		if (!calculate_whole(operation, i, j, &whole))
-			return false;
+	} else if (a->is_whole && b->is_whole && calculate_whole(operation, i, j, &whole)) {
 		*result = ptrc_quantity_whole(dimension, whole);
 	} else {
 		*result = ptrc_quantity_number(dimension,

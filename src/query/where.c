@@ -267,14 +267,18 @@ static bool is_true(struct ptrc_where *w, const struct ptrc_node *n, struct ptrc
 	struct ptrc_value room;
 	const struct ptrc_value *v;
 	struct ptrc_quantity q;
+	const char *inside;
 
 	if (n->operands[0].calculation)
 		return quantify(&n->operands[0], view, &q) && ptrc_quantity_value(&q) != 0;
 	v = evaluate(w, n, 0, view, &room);
 	if (v->kind == PTRC_VALUE_TEXT || v->kind == PTRC_VALUE_ARRAY)
 		return v->size;
-	if (v->kind == PTRC_VALUE_JSON)
-		return true;
+	if (v->kind == PTRC_VALUE_JSON) {
+		/* The value is an array or an object, and ends with a bracket. */
+		inside = v->bytes + 1 + strspn(v->bytes + 1, " \t\r\n");
+		return *inside != ']' && *inside != '}';
+	}
 	return number_of(&n->operands[0], v, &q) && ptrc_quantity_value(&q) != 0;
 }
 

@@ -183,6 +183,12 @@ has_unseen() {
 	[ "$(ptrace-dump -e 'n*' "$unseen.log" | jq -r .data)" = "d$plain$order" ]
 }
 
+@test "--where: an empty array and an empty object of JSON do not hold as conditions" {
+	timeline a.log '1:x:str:{"v":[]}' '2:x:str:{"v":{}}' '3:x:str:{"v":[0]}' '4:x:str:{"v":{"a":0}}'
+	prints 0 2 ptrace-dump --count --decode='x=json' --where=data.v a.log
+	prints 0 2 ptrace-dump --count --decode='x=json' --where='!data.v' a.log
+}
+
 @test "--where: an event of which a pattern does not decide is missing" {
 	head -c 20000 /dev/zero | tr '\0' x >data
 	ptrace-run -o run.log --max-data-size=64K -- sh -c 'ptrace-event --stdin big <data; ptrace-event small y; :'
