@@ -499,6 +499,9 @@ AM_TESTS_ENVIRONMENT = \
 	export PTRC_TEST_LOCK; \
 	PATH='$(abs_top_builddir)/src':"$$PATH"; export PATH;
 
+# What scripts/check has measured in build/, where this build is, too.
+ptrc_times = PTRC_TEST_TIMES="$${PTRC_TEST_TIMES:-$(abs_top_builddir)/../times}"
+
 # make check-TARGET-build builds what the tests of a target need, make check-TARGET runs them, those
 # that took longest last time first (tests/support/by_time). With PTRC_ONLY='lib/log/% cmd/dump/%'
 # only those of these patterns; with PTRC_AGAIN='tests/lib/log/test_log.log' only those with these logs.
@@ -537,7 +540,7 @@ ptrc_flags_shared = PTRC_LINK=-no-install
 $(ptrc_targets:%=check-%): check-%:
 	$(ptrc_environment_$*) $(MAKE) $(AM_MAKEFLAGS) check-TESTS check_PROGRAMS= check_LIBRARIES= \
 		$(if $(PTRC_AGAIN),TEST_LOGS='$(PTRC_AGAIN)',\
-			TESTS="`$(srcdir)/%D%/support/by_time $(call ptrc_tests,$*)`")
+			TESTS="`$(ptrc_times) $(srcdir)/%D%/support/by_time $(call ptrc_tests,$*)`")
 
 $(ptrc_targets:%=check-%-list): check-%-list:
 	@echo $(call ptrc_tests,$*)

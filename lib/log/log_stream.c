@@ -35,7 +35,7 @@
 #define STOPPED_WAIT_NS INT64_C(1000000000)
 /* The limit for the whole wait. A keeper has no more to write than a stream holds; if a log grows
  * for longer, the process that locks it only pretends to be its keeper. */
-#define FINISH_WAIT_ALL_NS INT64_C(20000000000)
+#define FINISH_WAIT_ALL_NS INT64_C(10000000000)
 
 struct packet;
 
