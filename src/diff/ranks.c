@@ -89,9 +89,11 @@ double ptrc_ranks_compare_at(const struct ptrc_quantiles *a, const struct ptrc_q
 {
 	uint64_t of_a = ptrc_quantiles_at(a, per_million), of_b = ptrc_quantiles_at(b, per_million);
 	uint64_t lesser = of_a < of_b ? of_a : of_b;
+	/* If one side keeps only the histogram, equal durations are those of one bucket, on both sides. */
+	bool is_exact = a->exact && b->exact;
 
-	return exact(a->count, ptrc_quantiles_above(a, lesser), b->count,
-		     ptrc_quantiles_above(b, lesser));
+	return exact(a->count, ptrc_quantiles_above(a, lesser, is_exact), b->count,
+		     ptrc_quantiles_above(b, lesser, is_exact));
 }
 
 /* ---- runs ---- */

@@ -206,11 +206,11 @@ bool ptrc_quantiles_is_exact(const struct ptrc_quantiles *q)
 	return q->exact || !q->count;
 }
 
-uint64_t ptrc_quantiles_above(const struct ptrc_quantiles *q, uint64_t length)
+uint64_t ptrc_quantiles_above(const struct ptrc_quantiles *q, uint64_t length, bool is_exact)
 {
 	uint64_t first = 0, end = q->count, count = 0;
 
-	if (!q->exact) {
+	if (!is_exact) {
 		for (size_t i = q->place_count; i-- && q->first_place + i > place_of(length);)
 			count += q->counts[i];
 		return count;

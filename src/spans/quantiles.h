@@ -56,9 +56,9 @@ uint64_t ptrc_quantile_rank(uint64_t count, unsigned int per_million);
 uint64_t ptrc_quantiles_at(const struct ptrc_quantiles *, unsigned int per_million);
 bool ptrc_quantiles_is_exact(const struct ptrc_quantiles *);
 
-/* The number of lengths that are greater than this one. If only the histogram is kept, those of the bucket of this
- * length do not count. */
-uint64_t ptrc_quantiles_above(const struct ptrc_quantiles *, uint64_t length);
+/* The number of lengths that are greater than this one: if is_exact, for which the exact lengths must be kept; else by
+ * the histogram, and those of the bucket of this length do not count. */
+uint64_t ptrc_quantiles_above(const struct ptrc_quantiles *, uint64_t length, bool is_exact);
 
 /* The number of lengths from 2^power to 2^(power + 1) - 1. A length of 0 counts as a length of 1. */
 uint64_t ptrc_quantiles_octave(const struct ptrc_quantiles *, unsigned int power);

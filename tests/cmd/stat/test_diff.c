@@ -113,6 +113,20 @@ TEST(durations_of_one_bucket_of_the_histogram_differ_in_the_test_of_a_quantile, 
 	CHECK(is_near(ptrc_ranks_compare_at(&p, &q, 500000), 1));
 }
 
+TEST(durations_of_one_bucket_are_equal_if_one_side_has_only_the_histogram, "")
+{
+	struct ptrc_quantiles p = {0}, q = {0};
+
+	for (size_t i = 0; i < 1000; i++) {
+		ptrc_quantiles_add(&p, 1000 + i % 5);
+		ptrc_quantiles_add(&q, 1000 + i % 5);
+	}
+	free(q.exact);
+	q.exact = NULL;
+	CHECK(is_near(ptrc_ranks_compare_at(&p, &q, 500000), 1));
+	CHECK(is_near(ptrc_ranks_compare_at(&q, &p, 500000), 1));
+}
+
 TEST(equal_runs_are_noise_and_shifted_ones_are_not, "")
 {
 	unsigned int by_order = 0, by_quantile = 0;
