@@ -42,7 +42,8 @@ static bool traces(const struct claim *c, int pid, bool is_itself)
 	return false;
 }
 
-static bool is_ours(const struct claim *c, const struct ptrc_untraced_word *word)
+/* Whether the stream traces the process `itself` or one of its ancestors, which are in the word. */
+static bool is_ours(const struct claim *c, const struct ptrc_untraced_word *word, int itself)
 {
 	bool has_all = word->has_all;
 	struct ptrc_procfs_stat st;
@@ -50,7 +51,7 @@ static bool is_ours(const struct claim *c, const struct ptrc_untraced_word *word
 
 	for (uint32_t i = 0; i < word->pid_count; i++) {
 		pid = word->pids[i];
-		if (traces(c, pid, i == 0 && !word->knows_own))
+		if (traces(c, pid, pid == itself))
 			return true;
 	}
 	/* If the process could not list all its ancestors, the last ancestor that it listed may still live. So
@@ -86,7 +87,7 @@ static void visit(const char *name, void *arg)
 
 	if (ptrc_untraced_parse(name, &stream_id, &pid) && stream_id == 0 &&
 	    ptrc_file_stat_at(c->place.dirfd, name, &st) == 0 && is_later(c, &st) &&
-	    ptrc_untraced_read(c->place.dirfd, name, &word) && is_ours(c, &word))
+	    ptrc_untraced_read(c->place.dirfd, name, &word) && is_ours(c, &word, pid))
 		ptrc_untraced_put(c->place.dirfd, c->header->id, pid, word.error);
 }
 

@@ -113,11 +113,10 @@ void ptrc_untraced_tell_unknown(uid_t uid, const char *page_name, int error, boo
 	/* The list of ancestors ends with 0 if it is complete. If no descriptor is left to read
 	 * /proc, the list ends earlier, without a 0. */
 	for (uint32_t i = 0; i <= PTRC_UNTRACED_PIDS && pid >= 0; i++) {
-		*at++ = ' ';
-		if (i == 0 && knows_own)
-			*at++ = '-';
-		else
+		if (i || !knows_own) {
+			*at++ = ' ';
 			at = ptrc_digits_put(at, (uint64_t)(uint32_t)pid);
+		}
 		if (pid == 0)
 			break;
 		pid = parent;
@@ -165,9 +164,6 @@ bool ptrc_untraced_read(int dirfd, const char *name, struct ptrc_untraced_word *
 		number = ptrc_digits_take(&at);
 		word->versions = number <= UINT16_MAX ? (uint32_t)number : 0;
 	}
-	word->knows_own = *at == '-';
-	if (word->knows_own)
-		at += at[1] == ' ' ? 2 : 1;
 	while (*at && word->pid_count < PTRC_UNTRACED_PIDS) {
 		const char *from = at;
 

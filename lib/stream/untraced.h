@@ -10,9 +10,9 @@
  * this is EPROTO, the two versions follow. If the process does not know its streams, the stream in
  * the name is 0, and the pids of the process and of its ancestors follow in the text; by these pids
  * the controllers find out whether they should have traced the process (lib/process/claim.h). A
- * process that knows its own streams, and not those of its ancestors, which it should join, has '-'
- * in place of its pid. This file makes raw system calls only, because the keeper counts the links
- * for the log.
+ * process that knows its own streams, and not those of its ancestors, which it should join, leaves
+ * its own pid out. This file makes raw system calls only, because the keeper counts the links for
+ * the log.
  */
 #ifndef PTRC_LIB_STREAM_UNTRACED_H
 #define PTRC_LIB_STREAM_UNTRACED_H
@@ -34,9 +34,8 @@ struct ptrc_untraced_word {
 	 * controller leaves that message */
 	int error;
 	uint32_t versions; /* if EPROTO: ptrc_shared_versions(); otherwise 0 */
-	/* the process knows its own streams, so it is not in the list of pids */
-	bool knows_own;
-	/* pids of the process, its parent, its parent's parent, and so on */
+	/* pids of the process, unless it knows its own streams, its parent, its parent's parent, and
+	 * so on */
 	int pids[PTRC_UNTRACED_PIDS];
 	uint32_t pid_count;
 	/* all ancestors are listed; if false, the process could not find out the others */

@@ -643,6 +643,10 @@ untraced() {
 	# A program that cannot look for streams of its ancestors, but is traced itself.
 	exits 0 ptrace-run -o run.log -- bash -c "$few 5; exec \"\$0\" -n 5" "$traced"
 	[ "$(events run.log traced.event)" -eq 5 ]
+	# It lists only pids, which is all that earlier releases read.
+	exits 3 ptrace-run -o run.log -- bash -c \
+		"($few 5; \"\$0\" -n 5; true); readlink /dev/shm/posixtrace-*/u.0*" "$traced"
+	[[ $stdout =~ ^24(\ [0-9]+)+$ ]]
 	# With one more each time, either all is recorded or the loss is told.
 	for limit in $(seq 5 16); do
 		run_split ptrace-run -o run.log -- bash -c "$few $limit; \"\$0\" -n 5; true" "$traced"

@@ -239,6 +239,20 @@ TEST(words_of_no_untraced_process_are_not_counted, "")
 	CHECK_EQ(words(), 2);
 }
 
+TEST(word_without_the_pid_of_its_process_is_about_streams_of_the_ancestors, "")
+{
+	trace_id_t trid = create_inherited(0, POSIX_TRACE_INHERITED);
+	trace_id_t other = create_inherited(0, POSIX_TRACE_CLOSE_FOR_CHILD);
+	char text[40];
+
+	snprintf(text, sizeof(text), "24 %d 0", getpid());
+	CHECK_SYS(symlink(text, word(NO_STREAM "2147483647")));
+	CHECK_EQ(ts_figure(trid, "untraced_processes"), 1);
+	CHECK_EQ(ts_figure(other, "untraced_processes"), 0);
+	ts_shutdown(other);
+	ts_shutdown(trid);
+}
+
 TEST(inheriting_child_of_another_process_is_traced, "FORK-01 FORK-02 FORK-05 EVENT-08")
 {
 	trace_event_id_t id = ts_id("event");
