@@ -33,7 +33,8 @@ int ptrc_command_find(const char *name, char path[PATH_MAX])
 		size_t n = strcspn(list, ":");
 		int error = ENOENT;
 
-		if (snprintf(path, PATH_MAX, "%.*s%s%s", (int)n, list, n ? "/" : "", name) <
+		/* An empty name means the working directory. With the slash, execvp() searches no more. */
+		if (snprintf(path, PATH_MAX, "%.*s/%s", n ? (int)n : 1, n ? list : ".", name) <
 		    PATH_MAX)
 			error = check(path);
 		if (!error)

@@ -24,11 +24,15 @@ needs_calls() {
 	ptrace-run --os=syscalls -o b.log -- cat /no/such/file 2>cat.err || true
 	[ "$(ptrace-dump --count --format=text --event=os.syscall.end --where 'data.result == -2' b.log)" -ge 1 ]
 	[ "$(events b.log 'os.fault')" -eq 0 ]
-	# The first call is the one that executes COMMAND, also if it is searched for in directories.
-	PATH=/no/such/directory:$PATH ptrace-run --os=syscalls,faults -o c.log -- true
-	ptrace-dump --event='os.*' c.log >calls.json
-	jq -es '.[0].data.name == "execve" and .[1].data.result == 0 and
-		([.[] | select(.data.name? == "execve")] | length) == 1' calls.json
+	# The first call is the one that executes COMMAND, also if it is searched for in directories, such as the
+	# working directory, which an empty name means.
+	cp "$(type -P true)" own
+	for command in true own; do
+		PATH=/no/such/directory:$PATH: ptrace-run --os=syscalls,faults -o c.log -- "$command"
+		ptrace-dump --event='os.*' c.log >calls.json
+		jq -es '.[0].data.name == "execve" and .[1].data.result == 0 and
+			([.[] | select(.data.name? == "execve")] | length) == 1' calls.json
+	done
 }
 
 @test "descendants and threads have system calls, and the controller has none" {
