@@ -263,10 +263,11 @@ static void put_call(struct ptrc_os_trace *t, const struct ptrc_perf_record *r)
 	    sizeof(d.begin.arguments) + strnlen(d.begin.name, sizeof(d.begin.name) - 1) + 1);
 }
 
-/* Whether the record is of what the caller's child did before it began to execute its program. */
+/* Whether the record is of what the caller's child did before it began to execute its program. A loss may hide that it
+ * began. */
 static bool is_before_program(struct ptrc_os_trace *t, const struct ptrc_perf_record *r)
 {
-	if (r->kind == PTRC_PERF_EXEC ||
+	if (r->kind == PTRC_PERF_EXEC || r->kind == PTRC_PERF_LOST ||
 	    (r->kind == PTRC_PERF_CALL_BEGIN && r->call.number == SYS_execve))
 		t->is_before_program = false;
 	return t->is_before_program &&
@@ -276,12 +277,9 @@ static bool is_before_program(struct ptrc_os_trace *t, const struct ptrc_perf_re
 
 static void put_record(struct ptrc_os_trace *t, const struct ptrc_perf_record *r)
 {
-	uint64_t missing;
+	uint64_t missing = ptrc_os_throttle_take(&t->throttle, r, t->perf->frequency);
 	union data d;
 
-	if (is_before_program(t, r))
-		return;
-	missing = ptrc_os_throttle_take(&t->throttle, r, t->perf->frequency);
 	if (missing)
 		put_lost(t, r, missing, true);
 	memset(&d, 0, sizeof(d));
@@ -371,6 +369,9 @@ static bool take(struct ptrc_os_trace *t, int64_t from_ns, int64_t until_ns)
 	records = ptrc_perf_take(t->perf, until_ns, &count);
 	for (size_t i = 0; i < count; i++) {
 		has_ended |= ptrc_os_processes_take(t->processes, &records[i]);
+		/* The program may have begun while the trace was stopped or cleared. */
+		if (is_before_program(t, &records[i]))
+			continue;
 		if (records[i].ns >= from_ns) {
 			put_record(t, &records[i]);
 		} else if (records[i].kind == PTRC_PERF_LOST &&
