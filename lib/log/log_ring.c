@@ -245,7 +245,16 @@ int ptrc_log_ring_restore(struct ptrc_log_writer *w)
 	int error;
 
 	w->state.events = w->state.bytes = 0;
-	error = lap_read(w, w->state.offset, w->ring_size) ?: lap_read(w, 0, w->state.offset);
+	error = lap_read(w, w->state.offset, w->ring_size);
+	/* In the first lap, these packets were written after the state was saved, so the next ones
+	 * take their place. A rest of them would be taken for damage; and if they stayed in w->lap,
+	 * a flush that fails would erase what is in their place. */
+	if (!(w->state.flags & PTRC_LOG_STATE_WRAPPED)) {
+		for (uint64_t i = 0; lap_at(w, i); i++)
+			erase(w, lap_at(w, i));
+		w->lap.used = 0;
+	}
+	error = error ?: lap_read(w, 0, w->state.offset);
 	if (error == ENOMEM)
 		return error;
 	if (error) {

@@ -737,6 +737,57 @@ TEST(a_packet_between_two_flushes_that_fail_costs_a_ring_nothing, "LOG-30 LOG-22
 	close(m.fd);
 }
 
+/* The next keeper writes less in its place, or a name and then events, of which a flush fails midway. */
+TEST(what_a_killed_keeper_wrote_last_to_a_ring_is_no_damage, "LOG-30 LOG-22")
+{
+	static const uint8_t payload[1000];
+	struct rlimit limit;
+	rlim_t before;
+
+	signal(SIGXFSZ, SIG_IGN);
+	CHECK_SYS(getrlimit(RLIMIT_FSIZE, &limit));
+	before = limit.rlim_cur;
+	for (int has_events = 0; has_events < 2; has_events++) {
+		struct ptrc_log_stream *l;
+		struct ptrc_counts counts;
+		struct maker_run r;
+		struct maker m;
+
+		maker_open(&m, maker_file(), POSIX_TRACE_LOOP, 65536);
+		flush_numbers(&m, 1000, 0);
+		/* The state is not saved after these packets. */
+		CHECK(ptrc_log_aside_put(&m.w, UINT16_MAX, payload, sizeof(payload)));
+		CHECK(ptrc_log_aside_put(&m.w, UINT16_MAX, payload, 100));
+		ptrc_log_writer_free(&m.w);
+		CHECK_OK(ptrc_log_writer_init(&m.w, m.h, m.fd, true));
+		run_begin(&r, 1, 1);
+		if (has_events) {
+			maker_name(&m, "name");
+			run_numbers(&m, &r, 500, 0);
+			limit.rlim_cur = PTRC_LOG_RING_OFFSET + m.w.state.offset + 600;
+			CHECK_SYS(setrlimit(RLIMIT_FSIZE, &limit));
+			CHECK_EQ(maker_flush(&m, &r, 1), EFBIG);
+			limit.rlim_cur = before;
+			CHECK_SYS(setrlimit(RLIMIT_FSIZE, &limit));
+			CHECK_EQ(m.w.state.events, 1000);
+			flush_run(&m, &r);
+		} else {
+			CHECK(ptrc_log_aside_put(&m.w, UINT16_MAX, payload, 100));
+		}
+		maker_close(&m);
+		l = log_open(m.fd);
+		ptrc_log_stream_counts(l, &counts);
+		NOTE("has_events %d", has_events);
+		CHECK_EQ(counts.pt_missing_names, 0);
+		CHECK_EQ(counts.pt_damaged_parts, 0);
+		ptrc_log_stream_close(l);
+		CHECK_EQ(account(&m), m.next);
+		run_free(&r);
+		maker_free(&m);
+		close(m.fd);
+	}
+}
+
 TEST(event_too_big_for_the_log_is_lost_alone, "SIZE-22")
 {
 	for (size_t i = 0; i < 2; i++) {
