@@ -161,26 +161,33 @@ int ptrc_log_writer_begin(struct ptrc_log_writer *w, const struct ptrc_log_trace
 static int restart(struct ptrc_log_writer *w)
 {
 	struct ptrc_log_state *s = &w->state;
-	struct stat st;
+	struct stat st = {.st_size = 0};
+	uint64_t size, end;
 
 	s->flags |= PTRC_LOG_STATE_FILTER_UNKNOWN;
 	ptrc_log_index_begin(w, true);
+	if (w->is_regular && ptrc_sys(SYS_fstat, w->fd, &st) < 0)
+		return EINVAL;
+	size = (uint64_t)st.st_size;
 	if (w->kind == PTRC_LOG_RING) {
 		if (s->offset > w->ring_size)
 			s->offset = w->ring_size;
+		/* Cuts off the packets after the ring that are newer than the saved state:
+		 * a rest of them would be taken for damage. */
+		end = PTRC_LOG_RING_OFFSET + w->ring_size + s->tail;
+		if (s->tail < size && end < size)
+			ptrc_sys(SYS_ftruncate, w->fd, end);
 		return ptrc_log_ring_restore(w);
 	}
 	if (!w->is_regular)
 		return 0;
-	if (ptrc_sys(SYS_fstat, w->fd, &st) < 0)
-		return EINVAL;
-	if (s->offset > (uint64_t)st.st_size) {
-		s->offset = (uint64_t)st.st_size;
+	if (s->offset > size) {
+		s->offset = size;
 		s->flags |= PTRC_LOG_STATE_CUT;
 	}
 	w->file_end = s->offset;
 	/* If the earlier keeper died while it wrote a packet, cuts the rest of that packet off. */
-	if ((uint64_t)st.st_size > s->offset)
+	if (size > s->offset)
 		ptrc_sys(SYS_ftruncate, w->fd, s->offset);
 	return 0;
 }

@@ -788,6 +788,32 @@ TEST(what_a_killed_keeper_wrote_last_to_a_ring_is_no_damage, "LOG-30 LOG-22")
 	}
 }
 
+/* The next keeper writes less in its place. */
+TEST(what_a_killed_keeper_wrote_last_behind_a_ring_is_no_damage, "LOG-30")
+{
+	static const uint8_t payload[1000];
+	struct ptrc_log_stream *l;
+	struct ptrc_counts counts;
+	struct maker m;
+
+	maker_open(&m, maker_file(), POSIX_TRACE_LOOP, 65536);
+	while (!(m.w.state.flags & PTRC_LOG_STATE_WRAPPED))
+		flush_numbers(&m, 1000, 0);
+	CHECK(ptrc_log_aside_put(&m.w, UINT16_MAX, payload, sizeof(payload)));
+	CHECK(ptrc_log_aside_put(&m.w, UINT16_MAX, payload, 100));
+	ptrc_log_writer_free(&m.w);
+	CHECK_OK(ptrc_log_writer_init(&m.w, m.h, m.fd, true));
+	CHECK(ptrc_log_aside_put(&m.w, UINT16_MAX, payload, 100));
+	maker_close(&m);
+	l = log_open(m.fd);
+	ptrc_log_stream_counts(l, &counts);
+	CHECK_EQ(counts.pt_damaged_parts, 0);
+	ptrc_log_stream_close(l);
+	CHECK_EQ(account(&m), m.next);
+	maker_free(&m);
+	close(m.fd);
+}
+
 TEST(event_too_big_for_the_log_is_lost_alone, "SIZE-22")
 {
 	for (size_t i = 0; i < 2; i++) {
