@@ -11,11 +11,13 @@
 #include "include/posixtrace-private.h"
 #include "src/base/json.h"
 
-/* What each member counts is in its message: see the table in losses.c. Errors are error numbers, or 0. */
 struct ptrc_losses {
+	/* The numbers of events that were lost because the stream was full, and because the log was full. */
 	uint64_t stream_events;
 	uint64_t log_events;
+	/* The number of events of the operating system that the kernel has lost, or withheld. */
 	uint64_t unobserved_events;
+	/* Events were lost in the stream or in the log, and neither has counted them. */
 	bool is_overrun;
 	/* The log has no end, because its trace still goes on or its keeper was killed. */
 	bool is_unclosed;
@@ -29,10 +31,15 @@ struct ptrc_losses {
 	 * name of that file. The log goes on in the file before, so this is no loss. */
 	int rotation_error;
 	uint64_t rotation_file;
+	/* The file to which the log was written is no longer at the path of the log. */
 	bool is_log_gone;
+	/* The number of events that cannot be read because the log is damaged; and whether more
+	 * events, of unknown number, cannot be read either. */
 	uint64_t unreadable_events;
 	bool is_unreadable_uncounted;
-	/* Of a followed session, as the command or the session's controller was too slow. */
+	/* The number of events of a followed session that were not shown, because the command or the
+	 * session's controller was too slow; and whether an unknown number of events at the end of the
+	 * session was not shown, either. */
 	uint64_t unshown_events;
 	bool is_rest_unshown;
 	/* The number of processes that should have been traced and could not be; and why one of them could not
@@ -43,28 +50,39 @@ struct ptrc_losses {
 	uint64_t untraced_processes;
 	int untraced_error;
 	unsigned int untraced_versions;
+	/* At least this many event names got no event type of their own, because the limit of types was reached.
+	 * Their events are recorded as posix_trace_unnamed_userevent. */
 	uint64_t refused_names;
+	/* The number of names of event types that cannot be read because the log is damaged. */
 	uint64_t missing_names;
+	/* The number of damaged parts of the log that hold no events. */
 	uint64_t damaged_parts;
-	/* If --to-log made this log from other logs or from a session: what was lost before or during that. */
+	/* If --to-log made this log from other logs or from a session, this member and the next three are what was
+	 * lost before or during that copying. This one is the number of damaged events of the sources. */
 	uint64_t source_unreadable_events;
+	/* The number of events that the session recorded faster than they could be copied. */
 	uint64_t source_unshown_events;
+	/* Events of the sources are missing, and their number is not known. */
 	bool is_source_uncounted;
+	/* In the sources, the number of damaged parts without events, such as names of event types. */
 	uint64_t source_damaged_parts;
-	/* missing_events: in the missing files of a rotated log; 0 if that is unknown. */
+	/* For a rotated log, the number of missing files. missing_events: the number of events in these
+	 * files, or 0 if that is unknown. */
 	uint64_t missing_files;
 	uint64_t missing_events;
 	/* The last file is missing, and maybe others before it. missing_files counts these as one file, and
 	 * is_unclosed is true. */
 	bool is_last_file_missing;
-	/* deleted_files: of --log-keep, which is no loss. earlier_files, earlier_events: the number of files before
-	 * the first that exists, which is the number in its name, and of their events. */
+	/* deleted_files: the number of files that --log-keep has deleted, which is no loss. earlier_events: the
+	 * number of events in all files before the first file that exists. */
 	uint64_t deleted_files;
 	uint64_t earlier_events;
+	/* The number of files before the first file that exists, which is the number in the name of that file. */
 	uint64_t earlier_files;
 	/* The number of parts, without damaged_parts, that differ from what the log says about them. Their events
 	 * may be readable. Only --verify finds these parts. */
 	uint64_t differing_parts;
+	/* The error number with which reading the log or following the session failed, or 0. */
 	int read_error;
 };
 
@@ -83,6 +101,7 @@ static inline bool ptrc_is_os_name(const char *name)
 /* The name of the event type that reports events lost in the kernel. */
 #define PTRC_OS_LOST "os.lost"
 
+/* Fills in the losses from the status and the counts of a stream or a log. */
 void ptrc_losses_gather(struct ptrc_losses *, const struct posix_trace_status_info *,
 			const struct ptrc_counts *);
 /* Returns only why a rotated log cannot go on in another file, if that is so. */
