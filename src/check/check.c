@@ -116,7 +116,8 @@ static bool may_contradict(const struct ptrc_check *c)
 	return false;
 }
 
-/* An event that the user's options do not select matches no rule, but may report a loss. */
+/* Gives the current event to the judge. An event that the user's options do not select matches no
+ * rule, but the judge gets it, too, because it may report a loss. */
 static void take(void *self, struct ptrc_source *s)
 {
 	static const struct ptrc_roles none;
@@ -267,6 +268,7 @@ static void note_missing(const struct ptrc_check *c, struct ptrc_trial *t, const
 		fail_by_note(c, t, pattern);
 }
 
+/* Adds a note that is a count and a text in the format of ptrc_cli_count(). */
 static void note_count(struct ptrc_trial *t, uint64_t count, const char *format)
 {
 	char text[200];

@@ -249,6 +249,7 @@ void ptrc_judge_find_key(struct ptrc_judge *j, struct ptrc_trial *t)
 	ptrc_key_begin(&k->key, 0);
 }
 
+/* Returns the shortest of the rule's limits: `within` and the bounds of a pair. Returns -1 if the rule has none. */
 static int64_t limit_of(const struct ptrc_rule *r)
 {
 	int64_t least_ns = r->within_ns;

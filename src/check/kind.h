@@ -54,8 +54,11 @@ struct ptrc_judge {
 	size_t key_count;
 	struct ptrc_judge_source *sources;
 	size_t source_count;
+	/* The number of sources whose .is_at_loss is true. */
 	size_t at_loss_count;
+	/* The number of sources whose .is_paused is true. */
 	size_t paused_count;
+	/* Facts about the logs as a whole. The trials point to them. */
 	struct ptrc_ending ending;
 };
 
@@ -77,16 +80,18 @@ struct ptrc_kind {
 	void (*take)(struct ptrc_now *);
 	/* Drops the remembered answers or waiting events that are older than the tolerance. */
 	void (*forget)(struct ptrc_trial *, int64_t ns);
-	/* Take an event that matches the first or the second event of the rule, with its key. */
+	/* Takes an event that matches the first event of the rule, with its key. */
 	void (*take_first)(struct ptrc_now *, const struct ptrc_judge_key *);
+	/* Takes an event that matches the second event of the rule, with its key. */
 	void (*take_second)(struct ptrc_now *, const struct ptrc_judge_key *);
 	/* Notes that events of the source were lost at this time, so that unanswered or waiting events and open pairs
 	 * become doubtful. Called before the loss is counted in gap_count. */
 	void (*doubt)(struct ptrc_trial *, int64_t ns, unsigned int source);
 	/* Notes that the log of the source has no end and stops at this time, before other logs. */
 	void (*end_early)(struct ptrc_trial *, int64_t ns, unsigned int source);
-	/* Called at the end of the trace: once, and then for each entry of the table. */
+	/* Called once at the end of the trace. */
 	void (*end)(struct ptrc_trial *);
+	/* Called at the end of the trace, after end(), for each entry of the table. */
 	void (*end_each)(struct ptrc_trial *, void *thing);
 	/* Whether the second event of the rule ends or answers its first event. */
 	bool has_ends;
@@ -138,6 +143,7 @@ static inline bool ptrc_rule_is_in_time(const struct ptrc_rule *r, int64_t lengt
 	return r->within_ns < 0 || length_ns <= r->within_ns;
 }
 
+/* Whether another source is within a loss now, because its last event reported one. */
 static inline bool ptrc_judge_is_other_at_loss(const struct ptrc_judge *j, unsigned int source)
 {
 	return j->at_loss_count > (size_t)j->sources[source].is_at_loss;

@@ -61,6 +61,7 @@ static void list_answer(struct ptrc_trial *t, struct ptrc_answer *a, int64_t ns)
 	TAILQ_INSERT_TAIL(&t->remembered, a, others);
 }
 
+/* Drops the answers that are older than the tolerance. */
 static void forget_answers(struct ptrc_trial *t, int64_t ns)
 {
 	struct ptrc_answer *a;

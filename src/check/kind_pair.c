@@ -20,8 +20,9 @@ struct ptrc_begin {
 	bool is_counted;
 	/* The number of the event that opened the pair. */
 	uint64_t event;
-	/* The counter of the losses that may hide the end of the pair, and its value when the pair was opened. */
+	/* Points to the counter of the losses that may hide the end of the pair. */
 	const uint64_t *gaps;
+	/* The value of *gaps when the pair was opened. */
 	uint64_t gap_count;
 };
 

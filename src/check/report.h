@@ -31,6 +31,7 @@ enum ptrc_check_format {
 	 "write them as text with annotations for\nGitHub Actions"}
 /* clang-format on */
 
+/* Returns "pass", "fail" or "undecided". */
 const char *ptrc_verdict_name(enum ptrc_verdict);
 
 /* Puts a ptrace-dump command that shows the events of a case and the events around them. */
@@ -50,6 +51,7 @@ void ptrc_check_put_details(struct ptrc_buffer *, const struct ptrc_check *, str
 
 uint64_t ptrc_check_count(const struct ptrc_check *, enum ptrc_verdict);
 
+/* Puts "N passed, N failed, N undecided" and a line feed. */
 void ptrc_check_put_counts(struct ptrc_buffer *, const struct ptrc_check *);
 
 /* Puts the verdicts on all rules in this format. Only the format text has colours. */

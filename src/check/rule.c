@@ -336,6 +336,7 @@ static void put_key(struct ptrc_buffer *b, const struct ptrc_rule_draft *d, int 
 		ptrc_buffer_format(b, " %s %s", ptrc_rule_keys[key].name, d->texts[key]);
 }
 
+/* Returns the text of the rule on one line. */
 static const char *describe(const struct ptrc_rule *r, const struct ptrc_rule_draft *d)
 {
 	static const int keys[] = {PTRC_RULE_KEY_WITHIN, PTRC_RULE_KEY_OF,  PTRC_RULE_KEY_MIN,

@@ -49,6 +49,7 @@ enum ptrc_rule_key {
 };
 
 struct ptrc_rule_event {
+	/* The pattern that the names of its event types match. */
 	const char *pattern;
 	/* Conditions, or NULL: [0] is the one written with this event; [1] is that of the key `where`. */
 	const char *texts[2];
@@ -149,6 +150,7 @@ extern const struct ptrc_rule_key_of {
 	unsigned int kinds;
 } ptrc_rule_keys[PTRC_RULE_KEYS];
 
+/* Ends the process with a message about this place of the draft. */
 void ptrc_rule_refuse(const struct ptrc_rule_draft *, const struct ptrc_config_mark *,
 		      const char *format, ...) __attribute__((format(printf, 3, 4), noreturn));
 
@@ -178,6 +180,7 @@ static inline bool ptrc_rule_is_limit(const struct ptrc_rule_bound *b)
 	return b->per_million == (ptrc_rule_is_upper(b) ? PTRC_QUANTILE_MAX : 0);
 }
 
+/* Makes a rule from the draft and adds it. */
 void ptrc_rules_add(struct ptrc_rules *, const struct ptrc_rule_draft *);
 
 /* Finds the fields of the rules and parses their expressions, before the logs are open. If the layout of a
@@ -188,9 +191,10 @@ void ptrc_rules_bind(struct ptrc_rules *);
  * that no layout has is a mistake. Returns false, after a message that names the place, if a rule is wrong. */
 bool ptrc_rules_bind_again(struct ptrc_rules *, struct ptrc_query *);
 
+/* Adds the rules of the file. "-" means standard input. */
 void ptrc_rules_read(struct ptrc_rules *, const char *path);
 
-/* Adds the rules of a file, "-" for standard input, or of one in memory, which messages call `name`. */
+/* Adds the rules of a file that is in memory. Messages call the file `name`. */
 void ptrc_rules_parse(struct ptrc_rules *, const char *name, const void *bytes, size_t size);
 
 /* Adds the rule of an option such as --after='A -> B within 5ms by data.id'. `option` has no dashes. `text`

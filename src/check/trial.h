@@ -39,6 +39,7 @@ struct ptrc_case {
 	struct ptrc_moment other;
 	/* A description of what is wrong. The case owns this text and the following ones. */
 	char *text;
+	/* The events as lines of text. */
 	char *line, *other_line;
 	/* The name of the event type of `at`. It and the lines are NULL until the log has been read a second time. */
 	char *name;

@@ -21,6 +21,7 @@ struct findings {
 	/* count: the number of events, pairs or orders that were judged. It is compared with min_count. more: for
 	 * pairs, how many may still come to that number. */
 	uint64_t count, more;
+	/* The reason for the verdict. */
 	struct ptrc_buffer text;
 };
 

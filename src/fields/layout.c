@@ -63,6 +63,7 @@ static int number_of(struct ptrc_layouts *l, const char *name)
 	return (int)l->name_count - 1;
 }
 
+/* Parses and adds a layout. Returns NULL, and stores the reason, if the layout is wrong. */
 static struct ptrc_layout *add(struct ptrc_layouts *l, const char *text,
 			       struct ptrc_cli_reason *why)
 {

@@ -63,6 +63,7 @@ void ptrc_quantity_take_unit(struct ptrc_quantity *, enum ptrc_unit);
  * if the operation is not possible. */
 unsigned int ptrc_dimension_of(enum ptrc_operation, unsigned int a, unsigned int b);
 
+/* Whether some dimension of set a can be compared with some dimension of set b. */
 bool ptrc_dimension_is_comparable(unsigned int a, unsigned int b);
 
 /* The words for a set of dimensions, such as "a time" or "a duration or a number". */

@@ -161,6 +161,7 @@ static enum element read_element(struct reader *r, const char **name, size_t *si
 	return BYTE;
 }
 
+/* Reads a single element or a range of a set, and appends it to `out`. */
 static bool read_range(struct reader *r, bool is_first)
 {
 	const char *at = r->at;

@@ -120,7 +120,8 @@ void ptrc_value_json(struct ptrc_json *, const char *key, const struct ptrc_valu
 /* Appends the value as text, with or without its unit. A text is quoted by ptrc_text_quote(). */
 void ptrc_value_text(struct ptrc_buffer *, const struct ptrc_value *, bool has_unit);
 
-/* Decodes one number: a field, an element of an array, or a bit field. *v starts zeroed. Inline, for speed. */
+/* Decodes one number, which is a field, an element of an array, or a bit field. *v starts zeroed. The function is
+ * inline because it is called for millions of events per second. */
 static inline void ptrc_value_decode(const struct ptrc_layout_field *f, const char *data,
 				     unsigned int bit_at, struct ptrc_value *v)
 {

@@ -24,7 +24,8 @@
 /* The rate at which the kernel (MAXFREQ) lets the maxerror of adjtimex() grow, in parts per million. */
 #define PTRC_CLOCK_TOLERANCE_PPM 500
 
-/* The error of a clock `ns` nanoseconds after it was error_ns. */
+/* The error of a clock `ns` nanoseconds after its error was error_ns. The error grows by
+ * PTRC_CLOCK_TOLERANCE_PPM. */
 int64_t ptrc_clock_error_after(int64_t error_ns, int64_t ns);
 
 /* A time of the log for which the correction is known. log_ns and shift_ns are less than 2^62 from 0, so
@@ -63,7 +64,8 @@ struct ptrc_correction {
 	struct ptrc_correction_knot
 		*knots; /* in the order of log_ns, which is also that of corrected times */
 	size_t count;
-	/* Times are left as the log has them; ptrc_correction_bound() gives their error. */
+	/* Times are left as the log has them. ptrc_correction_bound() then gives the error of these
+	 * times. */
 	bool is_as_recorded;
 	/* Corrected times differ from those of the log. */
 	bool is_moving;
@@ -78,6 +80,7 @@ struct ptrc_correction {
 	int64_t more_ns;
 };
 
+/* The corrected time of a time in the log. */
 int64_t ptrc_correction_time(const struct ptrc_correction *, int64_t log_ns);
 
 /* The greatest error of a corrected time: its difference from UTC or, if there is a reference, from the time

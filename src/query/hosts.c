@@ -221,6 +221,7 @@ static bool make_knot(const struct ptrc_host *h, const struct reading *r,
 	return is_possible(k->shift_ns);
 }
 
+/* Returns the index of the host of a log. Adds the host if it is new. */
 static size_t host_of(struct ptrc_hosts *h, const struct ptrc_reader *r)
 {
 	struct ptrc_host *host = &h->list[h->count];
@@ -351,6 +352,7 @@ void ptrc_hosts_forget(struct ptrc_hosts *h)
 	}
 }
 
+/* Orders hosts by their uncertainty, the greatest first. */
 static int by_uncertainty(const void *one, const void *other)
 {
 	const struct ptrc_host *a = *(const struct ptrc_host *const *)one;

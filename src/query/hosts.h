@@ -48,11 +48,14 @@ struct ptrc_host {
 	bool is_uncertain;
 	/* The greatest clock error at an event whose order is uncertain. */
 	int64_t uncertain_ns;
-	/* This host is the reference, or its clock was compared with the reference, directly or by way of other
-	 * hosts: by how many messages, how far it is ahead, and how much more each second. */
+	/* This host is the reference, or its clock was compared with that of the reference, directly or by way of
+	 * other hosts. The next three members are the result of this comparison. */
 	bool is_linked;
+	/* The number of messages compared. */
 	uint64_t message_count;
+	/* The time by which the host's clock is ahead of the reference. */
 	int64_t offset_ns;
+	/* The growth of offset_ns, in seconds per second. */
 	double drift;
 };
 
@@ -90,8 +93,10 @@ int64_t ptrc_hosts_bound(const struct ptrc_hosts *, size_t source, int64_t ns);
  * event. */
 void ptrc_hosts_note(struct ptrc_hosts *, size_t source, const struct ptrc_reader *);
 
+/* Resets what ptrc_hosts_note() has counted, before all events are read again. */
 void ptrc_hosts_forget(struct ptrc_hosts *);
 
+/* Reports the hosts whose events have an uncertain order. */
 void ptrc_hosts_report(const struct ptrc_hosts *);
 
 void ptrc_hosts_json(const struct ptrc_hosts *, struct ptrc_json *);

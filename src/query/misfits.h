@@ -25,10 +25,12 @@ struct ptrc_misfit_types {
  * logs share one entry if they have the same name and layout. */
 void ptrc_misfits_take(struct ptrc_misfit_types *, const struct ptrc_reader *);
 
+/* Resets the counts of the reader's event types, before its events are read again. */
 void ptrc_misfits_forget(struct ptrc_reader *);
 
 void ptrc_misfits_report(const struct ptrc_misfit_types *);
 
+/* The number of all events that do not fit their layouts. */
 uint64_t ptrc_misfits_count(const struct ptrc_misfit_types *);
 
 void ptrc_misfits_json(const struct ptrc_misfit_types *, struct ptrc_json *);

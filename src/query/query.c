@@ -142,6 +142,7 @@ static bool report(const struct ptrc_reader *r, int error)
 	return !error;
 }
 
+/* Extends the period *trace so that it includes the first event of the source. */
 static bool find_first(struct ptrc_source *s, struct ptrc_period *trace)
 {
 	if (ptrc_reader_next(&s->reader))
@@ -149,6 +150,7 @@ static bool find_first(struct ptrc_source *s, struct ptrc_period *trace)
 	return report(&s->reader, ptrc_reader_rewind(&s->reader));
 }
 
+/* Extends the period *trace so that it includes the last event of the source. */
 static bool find_last(struct ptrc_source *s, struct ptrc_period *trace)
 {
 	int64_t from_ns = INT64_MAX;
@@ -290,6 +292,7 @@ static bool is_before(const struct ptrc_source *a, const struct ptrc_source *b)
 	return a->order < b->order;
 }
 
+/* A heap of the sources that have a next event, with the earliest event first. */
 PTRC_HEAP_DEFINE(heap, struct ptrc_source, is_before);
 
 /* Reads the next selected event of the source. Returns false at the end of the source. But if the log was not
@@ -333,7 +336,8 @@ static void take(struct ptrc_query *q, struct ptrc_source *s, bool is_last)
 	ptrc_query_take(q, s);
 }
 
-/* Returns whether all sources were read to their ends. */
+/* Gives the sink the selected events of all sources, merged by time. Returns whether all sources were read to their
+ * ends. */
 static bool show(struct ptrc_query *q)
 {
 	PTRC_SCOPED struct ptrc_source **heap =
@@ -360,6 +364,7 @@ static bool show(struct ptrc_query *q)
 	return !count;
 }
 
+/* Resets the counts of events, before the events are read again. */
 static void forget_counts(struct ptrc_query *q)
 {
 	q->shown_count = 0;
@@ -678,6 +683,7 @@ static void add_key(struct ptrc_cli_texts *keys, const char *prefix, const char 
 		ptrc_cli_add_copy(keys, name);
 }
 
+/* Adds the keys of a JSON object. The name of a field is the prefix and then a key. */
 static void add_keys(struct ptrc_cli_texts *keys, const char *prefix, const struct ptrc_value *v)
 {
 	struct ptrc_json_text_member m;

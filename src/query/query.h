@@ -35,7 +35,8 @@ struct ptrc_source {
 	const char *operand;
 	struct ptrc_reader reader;
 	struct ptrc_view view;
-	/* The filter of events that are not decoded yet (sieve.h), or NULL; freed by one free(). */
+	/* The filter of events that are not decoded yet (sieve.h), or NULL. It is freed by one
+	 * free(). */
 	struct ptrc_sieve *sieve;
 	/* The losses of the source, and the number of events that were read. ptrc_query_finish() sets both. */
 	struct ptrc_losses losses;
@@ -121,17 +122,20 @@ struct ptrc_query {
 	uint64_t last_count;
 	/* The session that is followed; NULL if logs are shown. */
 	const char *session;
-	/* Each event is shown with its log, as there are several; with the label of its host, as hosts have labels. */
+	/* There are several operands, so each event is shown with its log. */
 	bool has_log;
+	/* The hosts have labels, so each event is shown with the label of its host. */
 	bool has_host;
 	/* For finding places in the source code; NULL if no field needs them. */
 	struct ptrc_symbols *symbols;
 	/* All events are read and compared with what the logs say about them (--verify). */
 	bool is_verifying;
 	bool is_loss_allowed;
-	/* The data of each selected event is compared with its layout, even if it is not shown (--strict). */
+	/* The data of each selected event is compared with its layout, even if the data is not
+	 * shown (--strict). */
 	bool is_strict;
-	/* The sink itself needs the fields `gap` and `bound`, and the first time of .trace. */
+	/* The sink itself needs the field `gap`, the field `bound`, and the first time of .trace,
+	 * even if no expression and no option needs them. */
 	bool needs_gap;
 	bool needs_bound;
 	bool needs_first;
@@ -190,6 +194,7 @@ static inline void ptrc_source_skip(struct ptrc_source *s, const struct ptrc_sin
 	b->at = at;
 }
 
+/* The time of the latest event of the source, in nanoseconds since 1970. */
 static inline int64_t ptrc_source_ns(const struct ptrc_source *s)
 {
 	return ptrc_when_ns(&s->reader.event.posix_timestamp);
@@ -253,8 +258,9 @@ bool ptrc_query_select_last(struct ptrc_query *, uint64_t count, int64_t *from_n
 uint64_t ptrc_query_undecided(const struct ptrc_query *);
 void ptrc_query_report_undecided(const struct ptrc_query *);
 
-/* Whether a source has an event type whose name the pattern matches; and whether all data of one is a JSON text. */
+/* Whether a source has an event type whose name the pattern matches. */
 bool ptrc_query_has_match(const struct ptrc_query *, const char *pattern);
+/* Whether all data of such an event type is one JSON text. */
 bool ptrc_query_has_json(struct ptrc_query *, const char *pattern);
 
 /* Called after ptrc_query_finish(): whether no event is missing, and each event could be decided. */

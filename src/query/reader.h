@@ -55,17 +55,21 @@ struct ptrc_reader_source {
 	bool (*is_waiting)(const struct ptrc_reader *);
 	/* Goes back to the first event. Called only after the end of the session. */
 	int (*rewind)(struct ptrc_reader *);
+	/* Frees .input. */
 	void (*close)(struct ptrc_reader *);
 };
 
-/* The loss that an OVERFLOW reports: a damaged place of the log, or events that could not be read; their number may
- * not be known. */
+/* The loss that an OVERFLOW event reports: events are missing after it. */
 struct ptrc_reader_gap {
+	/* The loss is a damaged place of the log. */
 	bool is_damage;
+	/* The number of unreadable events is unknown. */
 	bool is_uncounted;
+	/* The number of unreadable events. */
 	uint64_t events;
 };
 
+/* A block of events, which ptrc_reader_block_free() frees. */
 struct ptrc_reader_block {
 	struct posixtrace_block *events;
 	/* The number of events of the block that were taken so far. */
@@ -86,7 +90,8 @@ struct ptrc_reader {
 	 * loss. own_path then has the path, and is freed with the reader. */
 	bool is_growing;
 	char *own_path;
-	/* For a session, how its log is received; both are NULL if the log is a file. */
+	/* For a session: the functions and the state by which its log is received. Both are NULL if
+	 * the log is a file. */
 	const struct ptrc_reader_source *source;
 	struct ptrc_reader_input *input;
 	/* The number of events of a session that were lost on the way to this reader; and whether an unknown
@@ -105,6 +110,7 @@ struct ptrc_reader {
 	struct posix_trace_event_info event;
 	const unsigned char *data;
 	size_t size;
+	/* The block that the latest event is from. */
 	struct ptrc_reader_block block;
 	/* Nanoseconds from the preceding event of the same thread to the latest event, or PTRC_THREAD_GAP_NONE. */
 	int64_t since_before;
@@ -119,11 +125,13 @@ struct ptrc_reader {
 	struct timespec log_time;
 	/* The uncorrected time of the last event of the block. */
 	struct timespec block_end;
+	/* The number of events read so far. */
 	uint64_t read_count;
 	/* If the block ends with an OVERFLOW: the loss that this OVERFLOW starts. gap_counts: the counts of the log
 	 * when the latest such OVERFLOW was read. */
 	struct ptrc_reader_gap gap;
 	struct ptrc_counts gap_counts;
+	/* The error number that ended the reading, or 0. */
 	int error;
 
 	/* PTRC_READER_IDS event types, by identifier: NULL for a type that was not looked up yet. Copies of the
@@ -138,7 +146,8 @@ struct ptrc_reader {
  * copied to a temporary file first. On failure prints the reason, returns false and leaves nothing open. */
 bool ptrc_reader_open(struct ptrc_reader *, const char *path);
 
-/* Like ptrc_reader_open(), but without a message, and with .fd -1. Returns an error of posixtrace_log_open(), or 0. */
+/* Opens a log as ptrc_reader_open() does, but without a message, and sets .fd to -1. Returns an
+ * error of posixtrace_log_open(), or 0. */
 int ptrc_reader_open_log(struct ptrc_reader *, const char *path);
 
 /* Returns the number that all files of a log have in common, and that no other log has; 0 if no log is at the path. The
@@ -161,7 +170,8 @@ bool ptrc_reader_is_log(int fd);
 
 /* Stores the reason why posix_trace_open() refused the file with EINVAL. */
 void ptrc_reader_why_no_log(int fd, struct ptrc_cli_reason *);
-/* Stores why posixtrace_log_open() refused a log with EPROTO: which of its files has which unknown version. */
+/* Stores the reason why posixtrace_log_open() refused a log with EPROTO: which of its files has a
+ * version that this command does not know, that version, and the version that it knows. */
 void ptrc_reader_why_no_version(const char *path, struct ptrc_cli_reason *);
 
 void ptrc_reader_close(struct ptrc_reader *);
@@ -183,6 +193,7 @@ void ptrc_reader_block_free(struct ptrc_reader_block *);
  * event. */
 void ptrc_reader_watch_threads(struct ptrc_reader *);
 
+/* Replaces the time of the latest event by its corrected time, see posixtrace-clocks(7). */
 void ptrc_reader_correct(struct ptrc_reader *);
 
 static inline const char *ptrc_reader_shown_name(const struct ptrc_reader *r)
@@ -240,9 +251,11 @@ void ptrc_reader_go_to_end(struct ptrc_reader *);
 
 /* The functions from here to ptrc_reader_refresh() return an error number, or 0. */
 
+/* Goes back to the first event of a log. */
 int ptrc_reader_rewind(struct ptrc_reader *);
 
-/* Goes back to the first event, and selects as ptrc_log_select() does; of a session, everything. */
+/* Goes back to the first event of a log, and selects events as ptrc_log_select() does. For a session,
+ * selects nothing: all events are read. */
 int ptrc_reader_select_always(struct ptrc_reader *, const struct posixtrace_span *, size_t count,
 			      const trace_event_set_t *types, const trace_event_set_t *always);
 
@@ -273,6 +286,7 @@ int64_t ptrc_reader_bound(const struct ptrc_reader *);
 /* The truncation status of the latest event: "no", "record" or "read". */
 const char *ptrc_reader_truncation(const struct ptrc_reader *);
 
+/* Looks up the type for ptrc_reader_type(), and stores it, at the first event of the type. */
 struct ptrc_type *ptrc_reader_new_type(struct ptrc_reader *, trace_event_id_t);
 
 /* Returns the entry of an event type, never NULL. A type whose name is not known is named by its
@@ -300,6 +314,7 @@ static inline bool ptrc_reader_reports_loss(struct ptrc_reader *r, trace_event_i
 	       ptrc_reader_type(r, id)->is_os_lost;
 }
 
+/* Whether events were lost next to the latest event, see ptrc_reader_reports_loss(). */
 static inline bool ptrc_reader_is_loss(struct ptrc_reader *r)
 {
 	return ptrc_reader_reports_loss(r, r->event.posix_event_id, r->data, r->size);
@@ -322,7 +337,8 @@ static inline bool ptrc_reader_sees_losses(struct ptrc_reader *r, trace_event_id
 /* The identifier of the type with this name, or 0 if no type looked up so far has the name. */
 trace_event_id_t ptrc_reader_find_type(const struct ptrc_reader *, const char *name);
 
-/* Gives the reader an empty table of types. Its old one belongs to another reader, or was freed. */
+/* Gives the reader an empty table of types. Its old table belongs to another reader, or the caller
+ * has freed it by ptrc_reader_free_types(). */
 void ptrc_reader_own_types(struct ptrc_reader *);
 void ptrc_reader_free_types(struct ptrc_reader *);
 
@@ -344,7 +360,8 @@ bool ptrc_reader_layout(const struct ptrc_reader *, trace_event_id_t,
  * elements, which the caller frees; or NULL if a log does not have the counts. */
 struct posixtrace_type_count *ptrc_type_counts(trace_id_t);
 
-/* Looks up all event types that the log, or the session so far, has. Returns the size of the longest name. */
+/* Looks up all event types that the log, or the session so far, has. Returns the size of the longest name in
+ * bytes. */
 size_t ptrc_reader_load_names(struct ptrc_reader *);
 
 /* For a log in which COMMAND of ptrace-run ended: whether no traced process went on after it and, if the log has the

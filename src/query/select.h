@@ -64,6 +64,7 @@ static inline struct ptrc_where *ptrc_select_where(const struct ptrc_select *s, 
 	return i == s->where_count ? s->around_where : NULL;
 }
 
+/* Whether the pattern of --around matches the name of the event type. */
 bool ptrc_select_is_around(const struct ptrc_select *, struct ptrc_reader *, trace_event_id_t);
 
 /* Whether the patterns of --event select event types of this name. */
@@ -72,15 +73,18 @@ bool ptrc_select_has_name(const struct ptrc_select *, const char *name);
 /* Stores the selected event types of the reader. Returns false, with no type stored, if all types are selected. */
 bool ptrc_select_get_types(const struct ptrc_select *, struct ptrc_reader *, trace_event_set_t *);
 
+/* Stores the event types of the reader that the pattern of --around matches. */
 void ptrc_select_get_around(const struct ptrc_select *, struct ptrc_reader *, trace_event_set_t *);
 
 /* Whether the selection of an event depends on nothing but its type. */
 bool ptrc_select_is_by_type(const struct ptrc_select *);
 
-/* Whether the event meets all conditions, but the windows of --around, which the caller checks. */
+/* Whether the event meets all conditions. Does not check whether it is in a window of --around; the
+ * caller does. */
 bool ptrc_select_event(struct ptrc_select *, struct ptrc_view *);
 
-/* The same without the expressions of --where. */
+/* Whether the event meets all conditions except the expressions of --where and the windows of
+ * --around. */
 bool ptrc_select_meets_rest(struct ptrc_select *, struct ptrc_view *);
 
 /* Whether a pair of events meets the conditions. Conditions on type, process or thread hold if they hold for one of

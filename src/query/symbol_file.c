@@ -313,6 +313,7 @@ static const char *name_of(struct ptrc_symbol_file *f, Dwarf_Die *function, int 
 	return at == SCOPES_MAX - 1 ? parts[at] : join(f, parts + at, SCOPES_MAX - at, "::");
 }
 
+/* Stores the place in the source code at which an inlined function is called. */
 static void take_call(struct ptrc_symbol_file *f, Dwarf_Die *unit, Dwarf_Die *inlined,
 		      struct ptrc_symbol *s)
 {

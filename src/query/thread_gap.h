@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The field `gap` of an event: the time since the preceding event of the same thread, see posixtrace-select(7). All events
- * of a log are passed to ptrc_thread_gap_take(), in their order, selected or not. A thread is identified by its process,
- * its number and its address, as the kernel reuses numbers.
+ * The field `gap` of an event: the time since the preceding event of the same thread. All events of a log are
+ * passed to ptrc_thread_gap_take(), in their order, selected or not.
+ *
+ * A thread is identified by its process, its number and its address, as the kernel reuses numbers. An event has
+ * no gap if it is the first of its thread, if no thread recorded it, or if events were lost since the preceding
+ * one, because an event of this thread may be among them.
  */
 #ifndef PTRC_SRC_QUERY_THREAD_GAP_H
 #define PTRC_SRC_QUERY_THREAD_GAP_H

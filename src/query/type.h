@@ -47,9 +47,9 @@ static inline void ptrc_misfits_add(struct ptrc_misfits *m, const struct ptrc_mi
 
 enum ptrc_type_answer { PTRC_TYPE_UNKNOWN, PTRC_TYPE_NO, PTRC_TYPE_YES };
 
-/* Where a sieve (src/query/sieve.h) reads a member in the data of an event type, if the data has one of the two
- * sizes of `spot`; and the range with which it compares the value: from `low` to `low` + `span`, with `bias`
- * applied. */
+/* The place of a member in the data of an event type, where a sieve (src/query/sieve.h) reads it, and the range with
+ * which the sieve compares the value: from `low` to `low` + `span`, with `bias` applied. The member has this place only
+ * in data that has one of the two sizes. */
 struct ptrc_sieve_place {
 	/* PTRC_TYPE_YES: the sieve compares the member. PTRC_TYPE_NO: each event of the type passes, for example
 	 * because the member has no fixed place. */
@@ -63,7 +63,8 @@ struct ptrc_sieve_place {
 };
 
 struct ptrc_type {
-	/* enum ptrc_type_answer: is it selected, and does its name match the pattern of --around? */
+	/* As enum ptrc_type_answer: whether the selection includes the type, and whether its name matches the
+	 * pattern of --around. */
 	unsigned char is_selected;
 	unsigned char is_around;
 	/* The layout of the type's data, or NULL if it has none. Valid if has_sought_layout. */
@@ -71,11 +72,13 @@ struct ptrc_type {
 	const struct ptrc_layout *layout;
 	struct ptrc_misfits misfits;
 	struct ptrc_sieve_place place;
-	/* What others keep for the type, each freed by one free(); NULL until it is needed. `label`: its name as
-	 * src/text shows it; `of_sink`: what the sink keeps, the consumer of the events; `of_pairs`: what src/spans
-	 * keeps. */
+	/* Data that other modules keep for the type. Each pointer is NULL until it is needed, and
+	 * is freed with the type by one free(). */
+	/* The name of the type in the form in which src/text shows it. */
 	void *label;
+	/* Owned by the sink, the consumer of the query's events. */
 	void *of_sink;
+	/* Owned by src/spans. */
 	void *of_pairs;
 	/* Whether the type is os.lost: the kernel lost events between an event of this type and the next event. */
 	bool is_os_lost;

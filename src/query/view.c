@@ -255,6 +255,7 @@ bool ptrc_field_find_key(const char *name, const struct ptrc_layouts *l, struct 
 	return true;
 }
 
+/* Adds the layout that the source has for the event type. */
 static void take_layout(struct ptrc_view *v, struct ptrc_layouts *layouts, trace_event_id_t id)
 {
 	char text[POSIXTRACE_LAYOUT_MAX + 1];
@@ -314,6 +315,7 @@ void ptrc_view_find_layout(struct ptrc_view *v, const struct ptrc_layouts *layou
 	v->is_decoded = false;
 }
 
+/* Counts, for its event type, the event that was just decoded and does not fit its layout. */
 static void add_misfit(struct ptrc_view *v)
 {
 	struct ptrc_misfits one = {
@@ -644,6 +646,7 @@ struct ptrc_value ptrc_view_value(struct ptrc_view *view, const struct ptrc_fiel
 	return v;
 }
 
+/* Does the work of ptrc_view_has_lost() for a member of data that has a layout. */
 static bool has_lost_member(struct ptrc_view *view, const struct ptrc_field *f)
 {
 	const struct ptrc_reader *r = view->reader;

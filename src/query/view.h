@@ -41,9 +41,12 @@ enum ptrc_field_id {
 	PTRC_FIELD_FUNCTION,
 	PTRC_FIELD_FILE,
 	PTRC_FIELD_LINE,
+	/* The duration and the name of a pair of events. */
 	PTRC_FIELD_DURATION,
 	PTRC_FIELD_PAIR,
+	/* The time since the preceding event of the same thread. */
 	PTRC_FIELD_GAP,
+	/* The greatest error of the event's time. */
 	PTRC_FIELD_BOUND,
 	/* A field of a layout: data.NAME. */
 	PTRC_FIELD_MEMBER,
@@ -79,7 +82,8 @@ struct ptrc_field {
 bool ptrc_field_find(const char *name, const struct ptrc_layouts *, struct ptrc_field *,
 		     struct ptrc_cli_reason *why);
 
-/* Like ptrc_field_find(), but refuses a field that two events never have in common, such as gap. */
+/* Finds a field by its name, as ptrc_field_find() does, but refuses a field that two events never have in common,
+ * such as gap. */
 bool ptrc_field_find_key(const char *name, const struct ptrc_layouts *, struct ptrc_field *,
 			 struct ptrc_cli_reason *why);
 
@@ -91,12 +95,13 @@ bool ptrc_field_is_of_source(enum ptrc_field_id);
 /* Whether the field is a number in every event. */
 bool ptrc_field_is_number(const struct ptrc_field *);
 
+/* The set of dimensions (PTRC_DIMENSION_*) that values of the field may have. */
 unsigned int ptrc_field_dimensions(const struct ptrc_field *);
 
+/* Logs keep at most this many bytes of a command line. */
 enum { PTRC_COMMAND_LINE_BYTES = 4096 };
 
-/* Stores the arguments of a process, separated by blanks, without a null byte at the end, and returns their size.
- * Logs keep no more bytes of them. */
+/* Stores the arguments of a process, separated by blanks, without a null byte at the end. Returns the size. */
 size_t ptrc_command_line(const struct posixtrace_log_process *, char text[PTRC_COMMAND_LINE_BYTES]);
 
 /* A view of the latest event of a reader, from which its fields are taken. The event's data is decoded when a
@@ -112,6 +117,7 @@ struct ptrc_view {
 	 * all events are read a second time. is_counted: the latest event was decoded before. */
 	bool is_again;
 	bool is_counted;
+	/* The name of the machine, once it was looked up. */
 	bool has_host;
 	char host[256];
 	char command_line[PTRC_COMMAND_LINE_BYTES];
@@ -140,6 +146,7 @@ const struct ptrc_layout *ptrc_view_layout(struct ptrc_view *, const struct ptrc
 /* Sets the view's layout to that of the latest event. Called for each event before its fields are read. */
 void ptrc_view_find_layout(struct ptrc_view *, const struct ptrc_layouts *);
 
+/* The number that the name of a member has in the layouts. */
 int ptrc_field_number(const struct ptrc_field *, const struct ptrc_layouts *);
 
 const struct ptrc_decoded *ptrc_view_decode(struct ptrc_view *);
@@ -161,7 +168,8 @@ void ptrc_view_free(struct ptrc_view *);
 /* The value of a field of the event. A text in it is no copy; it may point into the event or the view. Times are
  * nanoseconds since 1970. */
 struct ptrc_value ptrc_view_value(struct ptrc_view *, const struct ptrc_field *);
-/* Stores the value, which is faster. For a number, sets only .kind, .unit and the number. */
+/* Does what ptrc_view_value() does, but stores the value, which is faster. For a number, sets only .kind, .unit
+ * and the number. */
 void ptrc_view_get(struct ptrc_view *, const struct ptrc_field *, struct ptrc_value *);
 
 static inline bool ptrc_view_is_cut(const struct ptrc_view *v)

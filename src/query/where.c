@@ -151,6 +151,7 @@ static int compare_texts(const struct ptrc_value *a, const struct ptrc_value *b)
 	return order ? order : (a->size > b->size) - (a->size < b->size);
 }
 
+/* Stores the value of a field as a quantity. Returns false if it is not a number. */
 static bool quantify_value(const struct ptrc_operand *o, const struct ptrc_value *v,
 			   struct ptrc_quantity *q)
 {
@@ -486,7 +487,8 @@ bool ptrc_where_try_name(struct ptrc_where *w, const char *name, size_t size)
 	return look(w->root, name, size) != PTRC_NO;
 }
 
-/* Whether an earlier comparison has the same name or pattern, so that the message about it was given. */
+/* Whether the list has an earlier comparison with the same name or pattern that has not matched. If so, the message
+ * about it was already given. */
 static bool is_repeated(const struct ptrc_where *w, const struct ptrc_node *n)
 {
 	for (const struct ptrc_node *m = w->names; m != n; m = m->next_of_names)

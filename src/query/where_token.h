@@ -40,6 +40,7 @@ struct ptrc_parser {
 	struct ptrc_cli_reason *why;
 	size_t depth;
 	size_t tests;
+	/* The list of comparisons of event names. */
 	struct ptrc_node *names;
 	struct ptrc_node **names_end;
 	/* `fields` has a bit for each field in the expression, 1 << enum ptrc_field_id; `bases` has a bit for each
@@ -47,6 +48,7 @@ struct ptrc_parser {
 	uint64_t fields;
 	unsigned int bases;
 
+	/* The next token. */
 	enum ptrc_token token;
 	unsigned int relations;
 	enum ptrc_operation operation;

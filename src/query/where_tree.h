@@ -19,6 +19,7 @@ struct ptrc_operand {
 	struct ptrc_field field;
 	/* The calculation, owned, or NULL. */
 	struct ptrc_calculation *calculation;
+	/* The set of dimensions that the operand's values may have. */
 	unsigned int dimensions;
 	struct ptrc_value literal;
 	/* The literal as a number, if it is one. */
@@ -31,6 +32,7 @@ struct ptrc_operand {
 	char *text;
 	/* Within ptrc_where_find_vain(): the message that no event has the field, or NULL. */
 	char *missing;
+	/* The offset of the operand in the text of the expression. */
 	size_t at;
 };
 

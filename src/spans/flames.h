@@ -25,6 +25,7 @@ struct ptrc_flame_stack {
 
 /* Starts zeroed. */
 struct ptrc_flames {
+	/* The text of each frame. */
 	struct ptrc_buffer *frames;
 	uint32_t frame_count;
 	struct ptrc_flame_stack *stacks;

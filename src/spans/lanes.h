@@ -47,6 +47,7 @@ struct ptrc_lanes {
 	struct ptrc_lane *recent[PTRC_LANES_RECENT];
 };
 
+/* Returns the lane of the latest event of the source. */
 struct ptrc_lane *ptrc_lanes_find(struct ptrc_lanes *, struct ptrc_source *);
 
 /* Returns the lane of the thread `tid` of the process that recorded the latest event of the source;

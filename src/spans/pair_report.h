@@ -15,6 +15,7 @@ void ptrc_pairs_put_text(struct ptrc_buffer *, const struct ptrc_pairs *, bool h
 /* Appends the name of the pair, with its key: "NAME by FIELD". */
 void ptrc_pair_put_name(struct ptrc_buffer *, const struct ptrc_pair *);
 
+/* Puts the JSON members that identify the pair. */
 void ptrc_pair_json(struct ptrc_json *, const struct ptrc_pair *);
 
 /* Puts the JSON members that count halves (begins without end, ends without begin, and pairs cut by lost events),
@@ -22,6 +23,7 @@ void ptrc_pair_json(struct ptrc_json *, const struct ptrc_pair *);
 void ptrc_pair_halves_json(struct ptrc_json *, const struct ptrc_pair_halves *,
 			   uint64_t without_key);
 
+/* Puts the JSON member "pairs" into the open object. */
 void ptrc_pairs_json(const struct ptrc_pairs *, struct ptrc_json *, bool has_histogram);
 
 /* For each pair that has halves, prints a message such as "NAME: 3 begins without end", followed by `rest`. `cut`

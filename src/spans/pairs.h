@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Pairs of events, of which the first begins something and the second ends it, and the time between the two;
- * posixtrace-select(7) says which events form a pair. */
+/*
+ * Pairs of events, of which the first begins something and the second ends it, and the time between the two.
+ *
+ * An end belongs to the latest open begin with the same key. The key is the value of a field, which is the field
+ * that the user names, or the member `key` if both events have it. Otherwise the key is the thread. If events were
+ * lost between the two events, the true end or another begin may be among the lost ones. So the pair is counted as
+ * cut, and not measured.
+ */
 #ifndef PTRC_SRC_SPANS_PAIRS_H
 #define PTRC_SRC_SPANS_PAIRS_H
 
@@ -76,7 +82,9 @@ struct ptrc_pair {
 	uint64_t cut_keys;
 	/* The number (ptrc_pairs.event_count) of the event that was counted last in .without_key. */
 	uint64_t keyless_event;
+	/* Some event had the key. */
 	bool has_key;
+	/* There was an event of the type `begin` (has_begin); there was one of the type `end` (has_end). */
 	bool has_begin;
 	bool has_end;
 	/* The counts of halves among the spans that the sink has selected. */
@@ -97,7 +105,9 @@ struct ptrc_pair_roles {
 	} roles[];
 };
 
+/* A source (a log or a session) whose events are taken. */
 struct ptrc_pair_source {
+	/* The number of places where events of the source were lost so far. */
 	uint64_t gap_count;
 	/* Events were lost after the latest event of the source; the loss lasts until its next event. Or the source is
 	 * stopped and will be started again, which is known only if several logs are read. */
@@ -105,6 +115,7 @@ struct ptrc_pair_source {
 	/* The source had a STOP, and no START since; and the time of its latest STOP. */
 	bool is_stopped;
 	int64_t stop_ns;
+	/* The number of START events of the source so far. */
 	uint64_t start_count;
 };
 
@@ -129,10 +140,12 @@ struct ptrc_pairs {
 	/* The pair of function calls has a row for each function whose name the debug information has. */
 	bool has_functions;
 	struct ptrc_spans spans;
+	/* The number of calls of ptrc_pairs_forget(). */
 	unsigned int generation;
 	/* One for each source; NULL if no event of the source was taken. */
 	struct ptrc_pair_source **sources;
 	size_t source_count;
+	/* The numbers of events and of begins so far. */
 	uint64_t event_count;
 	uint64_t begin_count;
 	/* The open begins, by pair and key. */
@@ -142,6 +155,7 @@ struct ptrc_pairs {
 	/* The counter of losses that may have cut pairs whose events are of different sources. It is increased at
 	 * each place with losses in any source, and with each event while another source is within a loss. */
 	uint64_t gap_count;
+	/* The number of sources that are within a loss (is_at_loss). */
 	size_t at_loss_count;
 };
 

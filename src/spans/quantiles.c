@@ -79,6 +79,7 @@ static uint64_t length_of(size_t place)
 	return begin + (UINT64_C(1) << shift) / 2;
 }
 
+/* Extends the histogram so that it has the places from `first` to `last`. */
 static void cover(struct ptrc_quantiles *q, size_t first, size_t last)
 {
 	size_t end = q->first_place + q->place_count;
@@ -100,6 +101,7 @@ static void cover(struct ptrc_quantiles *q, size_t first, size_t last)
 	q->place_count = last + 1 - first;
 }
 
+/* Updates the count, the total, and the least and greatest length. */
 static void note(struct ptrc_quantiles *q, uint64_t count, uint64_t least, uint64_t greatest,
 		 uint64_t total)
 {

@@ -40,6 +40,7 @@ struct ptrc_quantiles {
 
 void ptrc_quantiles_add(struct ptrc_quantiles *, uint64_t length);
 
+/* Adds all lengths of `other`, with the same result as if they were added one by one. */
 void ptrc_quantiles_merge(struct ptrc_quantiles *, const struct ptrc_quantiles *other);
 
 /* Quantiles are given in millionths: 0 is the least length, PTRC_QUANTILE_MAX the greatest. */

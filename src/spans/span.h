@@ -96,6 +96,7 @@ struct ptrc_spans {
 /* Prepares to give spans of this size to the sink of the query, whose sources are open. */
 void ptrc_spans_begin(struct ptrc_spans *, struct ptrc_query *, size_t span_size);
 
+/* Makes a span whose first event is the latest event of the source. */
 struct ptrc_span *ptrc_span_make(struct ptrc_spans *, struct ptrc_source *);
 
 /* ptrc_span_begin() gives the sink a span that starts, ptrc_span_end() one that has ended. For a span without a
@@ -106,6 +107,7 @@ void ptrc_span_end(struct ptrc_spans *, struct ptrc_span *, size_t pair, enum pt
 
 void ptrc_span_free(struct ptrc_spans *, struct ptrc_span *);
 
+/* Keeps a copy of the last event of the span. */
 void ptrc_span_keep_end(struct ptrc_span *);
 
 /* ptrc_span_begin_view() returns the view of the first event, or NULL if that is missing. ptrc_span_end_view()

@@ -36,6 +36,7 @@ static void put_holder(struct ptrc_buffer *b, const struct ptrc_lane *process, p
 	ptrc_lane_put_thread(b, &lane, ns);
 }
 
+/* Appends what threads waited for: a lock without its process, a path, a peer, or the call. */
 static void put_row_name(struct ptrc_buffer *b, const struct ptrc_waits_row *row)
 {
 	if (row->name)
@@ -173,6 +174,7 @@ static void put_thread(struct ptrc_buffer *b, const struct ptrc_waits *w,
 	ptrc_buffer_char(b, '\n');
 }
 
+/* Whether the times on a processor are unknown for one of the threads that are shown. */
 static bool lacks_times(const struct ptrc_waits *w)
 {
 	uint64_t processor_ns, runnable_ns;
@@ -347,6 +349,7 @@ static void put_lane_json(struct ptrc_json *j, const struct ptrc_waits *w,
 	put_thread_name_json(j, "thread", lane, ns);
 }
 
+/* Puts the members that say what threads waited for. */
 static void put_subject_json(struct ptrc_json *j, const struct ptrc_waits_row *row)
 {
 	static const char *const keys[] = {[PTRC_WAITS_LOCK] = "variable",

@@ -91,7 +91,8 @@ static struct ptrc_waits_thread *thread_of(struct ptrc_waits *w, struct ptrc_sou
 	return (struct ptrc_waits_thread *)ptrc_lanes_find(&w->threads, s);
 }
 
-/* If events were lost since the thread's previous event, its state becomes unknown. */
+/* Takes an event of the thread. If events were lost since the thread's previous event, the thread's
+ * state becomes unknown. */
 static void take_thread(struct ptrc_waits *w, struct ptrc_waits_thread *t, size_t source,
 			int64_t ns)
 {
@@ -224,6 +225,7 @@ static bool is_any_of(const struct ptrc_value *call, const char *const *names)
 	return false;
 }
 
+/* Returns the row of what the thread waited for: the lock, file, peer or call. Adds it if it is new. */
 static struct ptrc_waits_row *row_of(struct ptrc_waits *w, enum ptrc_waits_kind kind,
 				     const struct ptrc_waits_thread *t, struct ptrc_view *begin,
 				     const struct ptrc_value *call)
@@ -355,6 +357,7 @@ uint64_t ptrc_waits_time_so_far(const struct ptrc_waits *w, const struct ptrc_sp
 	return last_ns > span->ns ? (uint64_t)ptrc_when_subtract(last_ns, span->ns) : 0;
 }
 
+/* Adds a wait that took this time to the sums of its row, its kind and its thread. Returns the row. */
 static struct ptrc_waits_row *add_wait(struct ptrc_waits *w, enum ptrc_waits_kind kind,
 				       struct ptrc_view *begin,
 				       const struct ptrc_waits_start *start, uint64_t ns)

@@ -31,6 +31,7 @@ enum ptrc_waits_kind {
 	PTRC_WAITS_KINDS,
 };
 
+/* The names of the kinds: "lock" for the events wait.lock.begin and wait.lock.end. */
 extern const char *const ptrc_waits_kinds[PTRC_WAITS_KINDS];
 
 /* The state of a thread, as far as its events show it. */
@@ -55,6 +56,7 @@ struct ptrc_waits_share {
 	 * holder: 0 and NULL. */
 	uint64_t call_site;
 	char *place;
+	/* The number of waits and their total time. */
 	uint64_t count;
 	uint64_t ns;
 };
@@ -81,6 +83,7 @@ struct ptrc_waits_row {
 	struct ptrc_quantiles lengths;
 	/* The number of open waits, which the lengths include. */
 	uint64_t open_count;
+	/* The sums of the bytes that the calls reported as read and as written. */
 	uint64_t read_bytes, written_bytes;
 	/* For a lock: the holders and the places, sorted by ptrc_waits_end(). */
 	struct ptrc_waits_shares holders;
@@ -153,6 +156,7 @@ struct ptrc_waits {
 	bool has_time;
 	int64_t first_ns, last_ns;
 	struct ptrc_lanes threads;
+	/* The rows, and the shares of rows. */
 	struct ptrc_table rows;
 	struct ptrc_table shares;
 	uint64_t begin_count;
@@ -184,7 +188,8 @@ bool ptrc_waits_find_kind(const struct ptrc_pair *, enum ptrc_waits_kind *);
 /* Takes the latest event of the source. The event is selected, and ptrc_pairs_take() has not taken it yet. */
 void ptrc_waits_take(struct ptrc_waits *, struct ptrc_source *);
 
-/* Takes a span that has just started. If it is a wait, *start becomes what ptrc_waits_take_end() needs. */
+/* Takes a span that has just started. *start becomes what ptrc_waits_take_end() needs. If the span is no
+ * wait, *start stays unchanged. */
 void ptrc_waits_take_begin(struct ptrc_waits *, const struct ptrc_span *,
 			   struct ptrc_waits_start *start);
 
@@ -206,6 +211,7 @@ void ptrc_waits_end(struct ptrc_waits *, bool is_read);
 bool ptrc_waits_find_times(const struct ptrc_waits_thread *, uint64_t *processor_ns,
 			   uint64_t *runnable_ns);
 
+/* Whether there was any wait, or a part of one. */
 bool ptrc_waits_has_any(const struct ptrc_waits *);
 
 /* Frees all but the first three members, so that another log can be taken. */

@@ -8,6 +8,7 @@
 #include "src/base/scope.h"
 #include "src/session/orphans.h"
 
+/* Adds the counts of a type to the sums. */
 static void add_counts(struct ptrc_event_types *t, const struct ptrc_session_type *type)
 {
 	t->event_count += type->events;
@@ -32,6 +33,7 @@ int ptrc_event_types_from_session(struct ptrc_event_types *t, const char *name)
 	return 0;
 }
 
+/* Adds an event type of a log or an active trace; `counts` may be NULL. */
 static void add_type(struct ptrc_event_types *t, trace_id_t trace, trace_event_id_t id,
 		     const char *name, const struct posixtrace_type_count *counts)
 {

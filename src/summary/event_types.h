@@ -16,6 +16,7 @@ struct ptrc_event_types {
 	/* The event types, sorted by identifier. Those of a log are never marked as filtered. */
 	struct ptrc_session_type *list;
 	size_t count;
+	/* The sums over all types. */
 	uint64_t event_count;
 	uint64_t event_bytes;
 	uint64_t truncated_count; /* events whose data was cut */
@@ -32,6 +33,7 @@ int ptrc_event_types_from_session(struct ptrc_event_types *, const char *name);
  * to its end. */
 void ptrc_event_types_from_log(struct ptrc_event_types *, struct ptrc_reader *, bool is_counting);
 
+/* Takes the event types of an active trace, and counts their events. */
 void ptrc_event_types_from_trace(struct ptrc_event_types *, trace_id_t);
 
 void ptrc_event_types_free(struct ptrc_event_types *);
@@ -42,9 +44,11 @@ static inline bool ptrc_event_type_is_used(const struct ptrc_session_type *type)
 	return type->events || type->id > POSIX_TRACE_UNNAMED_USEREVENT;
 }
 
+/* Append the head of the table of event types, and a row for a type. */
 void ptrc_event_types_put_head(struct ptrc_buffer *);
 void ptrc_event_type_put_text(struct ptrc_buffer *, const struct ptrc_session_type *);
 
+/* Puts an event type as members of the open JSON object. */
 void ptrc_event_type_put_json(struct ptrc_json *, const struct ptrc_session_type *);
 
 /* Append a table of the types that are used, or put them as a JSON array. has_filtered: the array

@@ -49,6 +49,7 @@ struct row {
 	uint64_t bytes;
 };
 
+/* What changed between two answers of the session. */
 struct difference {
 	const struct ptrc_live *live;
 	const struct look *now;
@@ -274,6 +275,7 @@ struct watch {
 	struct look looks[2];
 	struct look *before;
 	struct look *now;
+	/* The table, or the line of JSON, that was made last. */
 	struct ptrc_buffer text;
 	bool has_shown;
 	/* The session did not answer the last question. */
@@ -300,7 +302,8 @@ static uint64_t missed(const struct watch *w)
 			w->missed_before);
 }
 
-/* Returns 0 or an error number of ptrc_session_ask(). */
+/* Asks the session for its state and its event types. Returns 0 or an error number of
+ * ptrc_session_ask(). */
 static int take_look(const struct watch *w, struct look *l)
 {
 	const struct ptrc_session_state *state;

@@ -19,9 +19,11 @@
 
 /* The snapshots that a run has made (--snapshot-on). Starts zeroed. */
 struct ptrc_run_snapshots {
+	/* --snapshot-on was given. */
 	bool is_wanted;
 	struct ptrc_snapshot *made;
 	size_t count;
+	/* The number of snapshots that could not be written. */
 	size_t failed;
 	/* An event that should have made a snapshot made none, because --snapshot-max was reached. */
 	bool is_used_up;
@@ -36,6 +38,7 @@ struct ptrc_run_snapshots {
 struct ptrc_run_outcome {
 	/* The status of COMMAND, as wait() returns it. */
 	int status;
+	/* The path of the log. */
 	const char *log;
 	/* The log could be read, so event_count, the number of events in it, is known. */
 	bool has_count;

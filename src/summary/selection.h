@@ -155,6 +155,7 @@ enum ptrc_exit ptrc_selection_run(struct ptrc_selection *);
  * events. */
 void ptrc_selection_say_orphans(const struct ptrc_selection *);
 
+/* Closes the sources of the query, so that others can be opened. */
 void ptrc_selection_close(struct ptrc_selection *);
 
 /* Closes the sources, and frees everything else of the query and the selection. */

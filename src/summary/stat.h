@@ -37,6 +37,7 @@ void ptrc_stat_from_log(struct ptrc_stat *, struct ptrc_reader *);
 
 /* Appends text for people. Times are local, unless is_utc. */
 void ptrc_stat_put_text(struct ptrc_buffer *, const struct ptrc_stat *, bool is_utc);
+/* Appends a JSON object on one line. */
 void ptrc_stat_put_json(struct ptrc_buffer *, const struct ptrc_stat *);
 
 #endif
