@@ -229,8 +229,8 @@ static bool record(const char *name, const struct ptrc_buffer *data, bool is_giv
 		break;
 	case EEXIST:
 		ptrc_cli_message(name,
-				 "this event type exists already, and its layout is not '%s': "
-				 "ptrace-events shows its layout, and --layout gives it",
+				 "this event type exists already, and its layout is not '%s'; "
+				 "ptrace-events shows the one that it has, for --layout",
 				 layout);
 		break;
 	default:

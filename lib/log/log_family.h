@@ -21,8 +21,8 @@ PTRC_MUST_CHECK int ptrc_log_family_open(const char *path, int **fds, size_t *co
 					 bool *is_whole);
 void ptrc_log_family_close(int *fds, size_t count);
 
-/* Whether the rotated log with this identifier, whose first file has the path, has a file with a greater number, or such
- * a file that is empty, because it has just been begun. */
+/* Whether the rotated log with this identifier, whose first file has the path, goes on in a file
+ * with a greater number. An empty file counts, too: the keeper has just begun it. */
 bool ptrc_log_family_goes_on(const char *path, uint64_t log, uint64_t number);
 
 #endif

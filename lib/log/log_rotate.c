@@ -18,8 +18,8 @@
 #define DIGITS 6U
 /* When a name for a new file of the log is sought, at most this many existing names are skipped. */
 #define TAKEN_MAX 100000U
-/* One call of delete_old() looks for at most this many files: if the saved state of the log is
- * damaged, there seem to be any number. */
+/* One call of delete_old() looks for at most this many files, because a damaged state of the log may
+ * have any number as that of the last file. */
 #define OLD_MAX 100000U
 /* The pause between a rotation that failed and the next attempt. */
 #define PAUSE_NS INT64_C(10000000000)

@@ -133,17 +133,19 @@ static void check_limits(struct ptrc_doctor *d)
 	char text[32];
 	struct rlimit l;
 
-	if (!getrlimit(RLIMIT_FSIZE, &l) && l.rlim_max < PTRC_TRACE_FILE_LEAST)
+	if (getrlimit(RLIMIT_FSIZE, &l))
+		l.rlim_max = l.rlim_cur = RLIM_INFINITY;
+	if (l.rlim_max < PTRC_TRACE_FILE_LEAST)
 		ptrc_doctor_problem(d, "limits", "ulimit -f", "raise the hard limit of file size",
 				    "no file may be larger than %s, but the files of a stream are",
 				    ptrc_doctor_size(l.rlim_max, text));
-	else if (!getrlimit(RLIMIT_FSIZE, &l) && l.rlim_max < PTRC_TRACE_SPACE)
+	else if (l.rlim_max < PTRC_TRACE_SPACE)
 		ptrc_doctor_note(d, "limits", "ulimit -f",
 				 "use --stream-min-size=64K if a stream cannot be made, and raise "
 				 "the hard limit if logs end early",
 				 "no file may be larger than %s, streams and logs included",
 				 ptrc_doctor_size(l.rlim_max, text));
-	else if (!getrlimit(RLIMIT_FSIZE, &l) && l.rlim_cur < PTRC_TRACE_SPACE)
+	else if (l.rlim_cur < PTRC_TRACE_SPACE)
 		ptrc_doctor_note(d, "limits", "ulimit -f", "raise it if logs end early",
 				 "no file may be larger than %s, logs included",
 				 ptrc_doctor_size(l.rlim_cur, text));

@@ -18,9 +18,10 @@
 	((room) < PTRC_TRACE_ROOM_SMALLER ? "--stream-min-size=64K" : "--stream-min-size=1M")
 /* The number of files and directories in /dev/shm that the first trace of a user needs. */
 #define PTRC_TRACE_INODES_LEAST 9
-/* The bytes of address space that a stream needs, which is also the size of its sparse file. */
+/* The bytes of address space that a stream needs, which is also the size of its sparse file. If a limit on file size is
+ * lower, the file is made smaller, as long as a stream of this size fits. */
 #define PTRC_TRACE_SPACE (UINT64_C(320) << 20)
-/* The least limit on file size (RLIMIT_FSIZE) that a stream of 64 KiB and its names object need. */
+/* The least limit on file size (RLIMIT_FSIZE) with which a stream of 64 KiB and its names object can be made. */
 #define PTRC_TRACE_FILE_LEAST (UINT64_C(4) << 20)
 /* The least limit on open files (RLIMIT_NOFILE) that a trace needs. */
 #define PTRC_TRACE_FILES_LEAST 32

@@ -936,6 +936,7 @@ TEST(numbers_are_calculated_with_exactly, "")
 		/* Where 64 bits wrap. */
 		"data.big + 1 > data.big && data.big * 2 > data.big && 0 - data.big < data.small",
 		"data.big * data.big == 85070591730234615994970860373908914225",
+		"data.big * data.big * data.big > 7.8e56 && data.big * data.big * data.big < 7.9e56",
 		"data.big + data.big - data.big == 9223372036854775815",
 		"-data.big == -9223372036854775815 && -9223372036854775808 - 1 < -9223372036854775808",
 		"data.big / 5 * 5 == data.big && data.big % 10 == 5",

@@ -71,7 +71,7 @@ shown() {
 		echo "$?" >>said
 		ptrace-event row abcd
 	END
-	[ "$(cat said)" = "ptrace-event: row: this event type exists already, and its layout is not 'json': ptrace-events shows its layout, and --layout gives it
+	[ "$(cat said)" = "ptrace-event: row: this event type exists already, and its layout is not 'json'; ptrace-events shows the one that it has, for --layout
 1" ]
 	[ "$(shown row .data.rows | tr '\n' ' ')" = '7 1684234849 ' ]
 }
