@@ -75,7 +75,7 @@ is_live() {
 	follow "$me.a"
 	mv live first
 	follow "$me.a"
-	kill -KILL "$follower"
+	kills "$follower"
 	mv live killed
 	follow "$me.a"
 	go done
