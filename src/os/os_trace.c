@@ -294,7 +294,8 @@ static void put_record(struct ptrc_os_trace *t, const struct ptrc_perf_record *r
 		put(t, r, TYPE_EXEC, &d, strnlen(d.name, sizeof(d.name) - 1) + 1);
 		break;
 	case PTRC_PERF_EXIT:
-		put(t, r, TYPE_EXIT, &d, 0);
+		if (!ptrc_os_processes_is_hidden(t->processes, r->pid))
+			put(t, r, TYPE_EXIT, &d, 0);
 		/* The kernel writes no switch record for a thread that ends. Without this event, the thread
 		 * would seem to run for ever. */
 		d.out.processor = r->processor;

@@ -549,12 +549,20 @@ static void take_fork(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 	p->are_mappings_doubtful = parent->are_mappings_doubtful;
 }
 
+bool ptrc_os_processes_is_hidden(struct ptrc_os_processes *all, pid_t pid)
+{
+	const struct process *p = find(all, pid);
+
+	return p && p->has_executed && p->has_program && !p->mapping_count &&
+	       !p->are_mappings_doubtful;
+}
+
 /* Takes the record of the end of a thread. Returns whether its process has ended. */
 static bool take_exit(struct ptrc_os_processes *all, const struct ptrc_perf_record *r)
 {
 	struct process *p = find(all, r->pid);
 
-	if (!p)
+	if (!p || ptrc_os_processes_is_hidden(all, r->pid))
 		return false;
 	p->has_first_ended |= r->tid == r->pid;
 	/* As the number of threads may be too low, the process has not ended as long as its first thread has not. */

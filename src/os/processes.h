@@ -34,6 +34,10 @@ void ptrc_os_processes_leave_to_keeper(struct ptrc_os_processes *, pid_t);
 bool ptrc_os_processes_look(struct ptrc_os_processes *, pid_t, int64_t ns);
 /* Takes a record of the kernel. The caller passes all records, sorted by time. Returns whether a process has ended. */
 bool ptrc_os_processes_take(struct ptrc_os_processes *, const struct ptrc_perf_record *);
+/* Whether the process executes a program that the kernel hides from the user, because it gets other privileges or may not
+ * be read. The kernel records nothing of it from then on, and before it maps the program, says that the thread has
+ * ended, although it has not. */
+bool ptrc_os_processes_is_hidden(struct ptrc_os_processes *, pid_t);
 /* Returns the executable mapping of the process at the address; NULL if none is known. The result
  * is valid until the next call of a function of this header. */
 const struct ptrc_perf_mapping *ptrc_os_processes_mapping(struct ptrc_os_processes *, pid_t,

@@ -24,6 +24,22 @@ until_told='until ptrace-dump --event=os.lost a.log 2>/dev/null | grep -q .; do 
 	[ "$(events a.log 'os.switch_*')" -eq 0 ]
 }
 
+@test "a program that the kernel hides has no end, and is waited for" {
+	[ "$EUID" -eq 0 ] || skip "root only"
+	needs_os
+	cp "$(type -P sleep)" privileged
+	chown daemon privileged
+	chmod 4755 privileged
+	silently 0 ptrace-run --os=process,sched -o a.log -- ./privileged 0.2
+	counts a.log os.exec=1 os.exit=0
+	reports 0 "a.log: 1 process that COMMAND started and that is not traced went on: privileged (*); --until=all records to the end" \
+		ptrace-run --os=process -o a.log -- sh -c './privileged 3 & until grep -qx privileged /proc/$!/comm; do :; done'
+	silently 0 ptrace-run --os=process --until=all -o a.log -- sh -c '(./privileged 0.3; : >slept) & exit 0'
+	[ -e slept ]
+	[ "$(fields a.log os.exec .data.name)" = $'sh\nprivileged' ]
+	counts a.log os.exit=2
+}
+
 @test "in a time namespace events have the times of the clocks there" {
 	[ "$EUID" -eq 0 ] || skip "root only"
 	unshare --time true 2>/dev/null || skip "no time namespaces"
