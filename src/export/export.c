@@ -7,6 +7,7 @@
 
 #include "lib/model/glob.h"
 #include "src/base/output.h"
+#include "src/base/scope.h"
 #include "src/spans/function.h"
 #include "src/spans/pair_report.h"
 #include "src/session/logfile.h"
@@ -581,6 +582,21 @@ static bool has_type(const struct ptrc_query *q, const char *name)
 	return ptrc_select_has_name(&q->select, name) && ptrc_query_has_type(q, name, NULL);
 }
 
+/* Whether the sources have samples, which may be selected. A log that was not closed has no counts; there the event type
+ * alone decides. */
+static bool has_samples(const struct ptrc_query *q)
+{
+	for (size_t i = 0; ptrc_select_has_name(&q->select, SAMPLE) && i < q->source_count; i++) {
+		const struct ptrc_reader *r = &q->sources[i].reader;
+		trace_event_id_t id = ptrc_reader_find_type(r, SAMPLE);
+		PTRC_SCOPED struct posixtrace_type_count *counts = ptrc_type_counts(r->trace);
+
+		if (id && (!counts || counts[id].pt_events))
+			return true;
+	}
+	return false;
+}
+
 static size_t add_pair(struct ptrc_export *x, const char *names)
 {
 	struct ptrc_cli_reason why;
@@ -609,7 +625,7 @@ static void name_states(struct ptrc_export *x)
 static void find_system_events(struct ptrc_export *x)
 {
 	x->running_pair = x->waiting_pair = SIZE_MAX;
-	x->has_samples = has_type(x->query, SAMPLE);
+	x->has_samples = has_samples(x->query);
 	if (!x->format->slice || x->format->has_no_states || !has_type(x->query, SWITCH_IN) ||
 	    !has_type(x->query, SWITCH_OUT))
 		return;

@@ -225,8 +225,8 @@ struct ptrc_export {
 	uint64_t slice_count;
 	/* The number of spans that have started, except for states of threads. */
 	uint64_t span_count;
-	/* Whether an event type for samples of stacks (os.sample) exists and may be selected. If so, formats of flame
-	 * graphs show the samples, otherwise pairs. */
+	/* Whether there are samples of stacks (os.sample), and they may be selected. If so, formats of flame graphs show the
+	 * samples, otherwise pairs. */
 	bool has_samples;
 	struct ptrc_flames flames;
 	/* Used by formats of flame graphs: the number of pairs whose key is a field that the user named. They are

@@ -614,6 +614,9 @@ process 7;0xf;0x20 1' ]
 		(.samples | map(map($f[.])))]) == [
 		["sampled", "none", 2, [1, 1], [["0xf", "0x1f", "0x30"], ["0xf", "0x1f", "0x30"]]],
 		["sampled", "none", 1, [1], [["0xf", "0x20"]]]]' ptrace-export --to=speedscope samples.log
+	# A run that is too short has none.
+	printf '%s\n' 'layout os.sample x64[4] stack' 'event 15 7 8 other.begin' 'event 35 7 8 other.end' | made none.log
+	[ "$(ptrace-export --to=folded none.log)" = 'process 7;other 20' ]
 }
 
 @test "Chrome and Perfetto have samples with their stacks" {
