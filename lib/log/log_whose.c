@@ -242,13 +242,25 @@ static bool is_same(const struct ptrc_log_whose_process *a, const struct ptrc_lo
 	       memcmp(a->payload + sizeof(x), b->payload + sizeof(x), a->length - sizeof(x)) == 0;
 }
 
-/* Whether b says nothing but that the process had ended when a keeper looked, and a is an earlier description of it. A
- * keeper that has seen a process alive writes no such b: this one has replaced the keeper that wrote a. */
-static bool is_outdone(const struct ptrc_log_whose_process *a,
-		       const struct ptrc_log_whose_process *b)
+/* Whether the description says nothing but that the process had ended when a keeper looked. */
+static bool is_empty(const struct ptrc_log_process *p)
 {
-	return a->head.pid == b->head.pid && (b->head.flags & PTRC_LOG_PROCESS_GONE) &&
-	       !(b->head.flags & PTRC_LOG_PROCESS_KNOWN);
+	return (p->flags & PTRC_LOG_PROCESS_GONE) && !(p->flags & PTRC_LOG_PROCESS_KNOWN);
+}
+
+/* Whether b is empty, and a is an earlier description of the process. A keeper that has seen a process alive writes no
+ * empty one: that of b has replaced the keeper that wrote a. */
+static bool is_outdone(const struct ptrc_log_process *a, const struct ptrc_log_process *b)
+{
+	return a->pid == b->pid && is_empty(b);
+}
+
+/* Whether a is empty, and b is a later description of the process: an observer has seen what it executed, but only after
+ * a keeper had looked because of an event before that. */
+static bool is_made_good(const struct ptrc_log_process *a, const struct ptrc_log_process *b)
+{
+	return a->pid == b->pid && is_empty(a) && (b->flags & PTRC_LOG_PROCESS_KNOWN) &&
+	       b->start_ns <= a->from_ns;
 }
 
 /* Whether x is an observer's (a controller's) description of a process, and y a keeper's
@@ -343,8 +355,10 @@ void ptrc_log_whose_sort(struct ptrc_log_whose *x)
 	for (size_t i = 0; i < x->process_count; i++) {
 		struct ptrc_log_whose_process *p = &x->processes[i], *last;
 
+		if (kept && is_made_good(&x->processes[kept - 1].head, &p->head))
+			free_process(&x->processes[--kept]);
 		last = kept ? &x->processes[kept - 1] : NULL;
-		if (last && (is_same(last, p) || is_outdone(last, p))) {
+		if (last && (is_same(last, p) || is_outdone(&last->head, &p->head))) {
 			free_process(p);
 			continue;
 		}

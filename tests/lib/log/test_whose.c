@@ -480,6 +480,36 @@ TEST(the_description_that_was_written_last_is_kept, "")
 	ptrc_log_whose_free(&x);
 }
 
+/* Takes a description of a process that says when it started, or, with the flag PTRC_LOG_PROCESS_GONE, nothing. */
+static void take_bare(struct ptrc_log_whose *x, int64_t from_s, int64_t start_s, uint32_t flags)
+{
+	struct ptrc_log_process *head = calloc(1, sizeof(*head));
+
+	CHECK(head);
+	*head = (struct ptrc_log_process){.pid = 7,
+					  .from_ns = from_s * 1000000000,
+					  .start_ns = start_s * 1000000000,
+					  .flags = flags};
+	CHECK_OK(ptrc_log_whose_take(x, PTRC_LOG_PROCESS, (uint8_t *)head, sizeof(*head)));
+}
+
+TEST(an_empty_description_is_dropped_if_a_later_one_is_of_the_process, "")
+{
+	struct ptrc_log_whose x = {0};
+	struct posixtrace_log_process p;
+
+	take_bare(&x, 1, 0, PTRC_LOG_PROCESS_GONE);
+	take_bare(&x, 3, 2, PTRC_LOG_PROCESS_KNOWN); /* another process with this pid */
+	ptrc_log_whose_sort(&x);
+	CHECK_EQ(x.process_count, 2);
+	take_bare(&x, 2, 1, PTRC_LOG_PROCESS_KNOWN);
+	ptrc_log_whose_sort(&x);
+	CHECK_EQ(x.process_count, 2);
+	CHECK_OK(ptrc_log_whose_process(&x, 0, &p));
+	CHECK(p.pp_is_known && !p.pp_has_ended);
+	ptrc_log_whose_free(&x);
+}
+
 TEST(command_lines_can_be_left_out, "", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
