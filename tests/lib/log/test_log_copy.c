@@ -618,3 +618,27 @@ TEST(names_up_to_the_limit, "")
 	CHECK_EQ(all.at[all.count - 1].info.posix_event_id, POSIX_TRACE_UNNAMED_USEREVENT);
 	ts_close_log(trid);
 }
+
+/* Such an event has a packet of its own; others have at most 1 MiB. */
+TEST(an_event_may_have_more_data_than_a_packet_of_several, "")
+{
+	static char data[(1 << 20) + 1000], seen[sizeof(data)];
+	struct posix_trace_event_info info;
+	int fd = ts_temp_file(), unavailable;
+	size_t size;
+	trace_attr_t attr = ts_attr(POSIX_TRACE_FLUSH, 1 << 20, sizeof(data));
+	struct posixtrace_log_writer *log;
+	trace_event_id_t id;
+
+	CHECK_OK(posixtrace_log_writer_open(fd, &attr, NULL, &log));
+	CHECK_OK(posixtrace_log_writer_type(log, "large", NULL, &id));
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = (char)(i * 7 / 3);
+	add(log, event(id, 1, 0, data, sizeof(data)));
+	CHECK_OK(posixtrace_log_writer_close(log, NULL, 0));
+	trace_id_t trid = ts_open_log(fd);
+	CHECK_OK(posix_trace_getnext_event(trid, &info, seen, sizeof(seen), &size, &unavailable));
+	CHECK_EQ(size, sizeof(data));
+	CHECK(!memcmp(seen, data, sizeof(data)));
+	ts_close_log(trid);
+}
