@@ -115,12 +115,28 @@ static uint64_t *sum_of(struct ptrc_event_sums *sums, uint32_t id)
 	return id < POSIX_TRACE_UNNAMED_USEREVENT ? &sums->system : &sums->user;
 }
 
+/* Notes what another reader, the consumer, has consumed before a tee (a reader that consumes nothing) could read it. A
+ * START or FILTER may be among it, so the tee does not know the filter any more. Called before an event is admitted: by a
+ * tee, and by the consumer of a stream without a log, which says so by the version. */
+static void note_consumed(struct ptrc_live_reader *r, uint32_t id)
+{
+	_Atomic uint64_t *version = &ptrc_stream_types(r->stream->header)->version;
+	uint64_t present = ptrc_load_acquire(version);
+
+	if (r->is_tee && present != r->version)
+		ptrc_sequencer_gap(&r->sequencer);
+	if (!r->is_tee && (id == POSIX_TRACE_START || id == POSIX_TRACE_FILTER))
+		ptrc_store_release(version, present + 2);
+	r->version = present;
+}
+
 /* Whether the event is to be reported. If so, counts it; if not, a tee (a reader that consumes
  * nothing) counts it as withheld. */
 static bool admit(struct ptrc_live_reader *r, const struct ptrc_live_event *e)
 {
 	struct posixtrace_type_count *withheld;
 
+	note_consumed(r, e->id_flags & PTRC_REC_ID_MASK);
 	if (ptrc_sequencer_admit(&r->sequencer, e->id_flags, e->data, e->len)) {
 		count(r, e->id_flags, e->len);
 		return true;
@@ -559,6 +575,7 @@ static void start_over(struct ptrc_live_reader *r, uint64_t epoch)
 	if (r->is_tee)
 		memset(r->withheld, 0, r->withheld_end * sizeof(*r->withheld));
 	r->withheld_end = 0;
+	r->version = ptrc_load_acquire(&ptrc_stream_types(r->stream->header)->version);
 	ptrc_sequencer_reset(&r->sequencer);
 }
 

@@ -469,8 +469,9 @@ struct ptrc_type_count {
 struct ptrc_type_counts {
 	/* Odd while the keeper consumes events and adds them to these counts. A process that adds
 	 * these counts to the number of events in the stream starts over if the version is odd or
-	 * has changed. In a stream without a log the version stays 0: only the controller reads and
-	 * counts, and its reader_lock keeps it from doing both at once. */
+	 * has changed. In a stream without a log only the controller reads and counts, and its
+	 * reader_lock keeps it from doing both at once; there the version is even, and changes when
+	 * a START or FILTER is consumed. */
 	_Atomic uint64_t version;
 	/* The epoch of the counted events. If the header's epoch is newer, all counts are
 	 * regarded as 0. */

@@ -421,6 +421,38 @@ TEST(a_cursor_that_skips_events_obeys_the_filter_of_their_time, "")
 	CHECK_EQ(missed(cursor), 0u);
 }
 
+/* The filter is removed, which the readers do not see, as the event of this is taken away. */
+static void expect_filter_is_gone(trace_id_t trid, struct posixtrace_cursor *cursor, bool is_logged)
+{
+	trace_event_set_t set = ts_set(ts_id("late"), 0);
+	unsigned gaps;
+
+	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
+	count_events(cursor, &gaps);
+	if (is_logged)
+		ts_read_all(trid);
+	ts_set_filter(trid, &set, POSIX_TRACE_SUB_EVENTSET);
+	if (is_logged)
+		ts_flush(trid);
+	ts_read_all(trid);
+	emit(ts_id("late"), 0, 3);
+	CHECK_EQ(read_numbers(cursor, 0), 3u);
+	for (uint32_t i = 0; i < 3; i++)
+		ts_expect_number(trid, ts_id("late"), i);
+}
+
+TEST(who_has_missed_that_a_filter_was_removed_reads_all_events, "", NEEDS_KEEPER)
+{
+	trace_id_t trid = ts_create_running(0, NULL);
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 1 << 20, 64);
+
+	expect_filter_is_gone(trid, open_cursor(trid, 0), false);
+	ts_shutdown(trid);
+	trid = ts_create_log(0, &attr, ts_temp_file());
+	ts_start(trid);
+	expect_filter_is_gone(trid, open_cursor(trid, 0), true);
+}
+
 TEST(cursors_of_what_is_no_active_stream_are_refused, "")
 {
 	trace_id_t trid = ts_create_running(0, NULL);
