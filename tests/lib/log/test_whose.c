@@ -803,3 +803,22 @@ TEST(a_log_tells_the_clocks, "", NEEDS_KEEPER)
 	CHECK_EQ(posixtrace_log_get_clock(trid, count, &c, sizeof(c)), ENODATA);
 	ts_close_log(trid);
 }
+
+TEST(the_clocks_are_told_again_as_the_log_grows_older, "", NEEDS_KEEPER)
+{
+	struct posixtrace_log_clock c;
+	int fd = ts_temp_file();
+	trace_id_t trid = log_of(0, POSIX_TRACE_APPEND, 0, fd);
+
+	ts_start(trid);
+	ts_emit(ts_id("event"), 1);
+	ts_flush(trid);
+	harness_sleep_ms(1100);
+	ts_emit(ts_id("event"), 2);
+	ts_flush(trid);
+	ts_shutdown(trid);
+	trid = ts_open_log(fd);
+	/* Those of the begin, of the second flush and of the end. */
+	CHECK_OK(posixtrace_log_get_clock(trid, 2, &c, sizeof(c)));
+	ts_close_log(trid);
+}
