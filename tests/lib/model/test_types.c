@@ -656,6 +656,8 @@ TEST(of_two_structures_the_second_is_not_taken_for_the_first, "")
 	struct ptrc_counts counts;
 
 	POSIXTRACE_EMIT(query, .id = 1);
+	CHECK_OK(ptrc_trace_counts(trid, &counts));
+	CHECK_EQ(counts.pt_refused_names, 0);
 	POSIXTRACE_EMIT(other, .id = 1);
 	POSIXTRACE_EMIT(other, .id = 2);
 	CHECK_EQ(posixtrace_open_type(&query), 0);
