@@ -372,6 +372,16 @@ static struct ptrc_value text_value(const char *text)
 	return text ? bytes_value(PTRC_VALUE_TEXT, text, strlen(text)) : (struct ptrc_value){0};
 }
 
+/* Without data there are no digits, unless the layout wants data: JSON then has data_hex next to data. Always decodes,
+ * so that the number of events that do not fit their layout is complete. */
+static struct ptrc_value hex_value(struct ptrc_view *view)
+{
+	const struct ptrc_reader *r = view->reader;
+	bool fits = !view->layout || ptrc_view_decode(view)->error == PTRC_LAYOUT_FITS;
+
+	return bytes_value(fits && !r->size ? PTRC_VALUE_NONE : PTRC_VALUE_BYTES, r->data, r->size);
+}
+
 static struct ptrc_value data_value(const struct ptrc_reader *r)
 {
 	size_t size = r->size;
@@ -571,7 +581,7 @@ static struct ptrc_value other_value(struct ptrc_view *view, enum ptrc_field_id 
 	case PTRC_FIELD_DATA:
 		return data_value(r);
 	case PTRC_FIELD_DATA_HEX:
-		return bytes_value(r->size ? PTRC_VALUE_BYTES : PTRC_VALUE_NONE, r->data, r->size);
+		return hex_value(view);
 	case PTRC_FIELD_LOG:
 		return text_value(r->path);
 	case PTRC_FIELD_REASON:

@@ -768,6 +768,13 @@ has_unseen() {
 		jq -ce '. == {data_hex: "ff00", data: {n: 255}, decode_error: "rest"}'
 	[ "$(ptrace-dump --count --where='data_hex =~ "^(68|ff)"' run.log)" -eq 2 ]
 	[ "$(ptrace-dump --count --where='data_hex == "ff00"' run.log)" -eq 1 ]
+	# Without data: only where a layout wants data.
+	ptrace-dump --fields=data,data_hex --decode='c=u8 n' -e c run.log >fields 2>stderr.txt
+	jq -e '. == {data: {}, data_hex: "", decode_error: "short"}' fields
+	valid 'event#members' <fields
+	prints 0 1 ptrace-dump --count --where='data_hex == ""' --decode='?=u32 n' run.log
+	grep -q '^ptrace-dump: b: the data of 1 event has 2 bytes, the layout wants 4$' <<<"$stderr"
+	prints 0 0 ptrace-dump --count --where='data_hex == ""' --decode='c=json' run.log
 }
 
 @test "fields: an unknown one is told with the nearest" {
