@@ -391,6 +391,16 @@ static struct ptrc_value data_value(const struct ptrc_reader *r)
 	return bytes_value(PTRC_VALUE_TEXT, r->data, size);
 }
 
+/* An enum whose number is 0 if the data is complete, so that the field alone is a condition. */
+static struct ptrc_value truncation_value(const struct ptrc_reader *r)
+{
+	struct ptrc_value v = text_value(ptrc_reader_truncation(r));
+
+	v.kind = PTRC_VALUE_ENUM;
+	v.u = (uint64_t)r->event.posix_truncation_status;
+	return v;
+}
+
 /* The number that is the data of a system event of type `id`. If the latest event has another type,
  * a value of the kind PTRC_VALUE_NONE. */
 static struct ptrc_value system_value(const struct ptrc_reader *r, trace_event_id_t id)
@@ -577,7 +587,7 @@ static struct ptrc_value other_value(struct ptrc_view *view, enum ptrc_field_id 
 	case PTRC_FIELD_ADDRESS:
 		return unsigned_value(PTRC_VALUE_HEX, (uintptr_t)e->posix_prog_address);
 	case PTRC_FIELD_TRUNCATED:
-		return text_value(ptrc_reader_truncation(r));
+		return truncation_value(r);
 	case PTRC_FIELD_DATA:
 		return data_value(r);
 	case PTRC_FIELD_DATA_HEX:

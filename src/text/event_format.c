@@ -898,8 +898,7 @@ static int put_field_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
 			ptrc_buffer_span(b, v.i);
 		else if (field->id == PTRC_FIELD_DURATION || field->id == PTRC_FIELD_BOUND)
 			ptrc_buffer_duration(b, v.u, false);
-		else if (field->id == PTRC_FIELD_LOG || field->id == PTRC_FIELD_PAIR ||
-			 field->id == PTRC_FIELD_TRUNCATED)
+		else if (field->id == PTRC_FIELD_LOG || field->id == PTRC_FIELD_PAIR)
 			ptrc_text_put(b, v.bytes, v.size);
 		else
 			ptrc_value_text(b, &v, true);

@@ -699,6 +699,18 @@ TEST(expressions_that_hold_and_that_do_not, "")
 		"event =~ '^query'", "data.text ~ 'H?'", "data == 'hi'", "!pid");
 }
 
+TEST(truncated_alone_holds_for_data_that_was_cut, "")
+{
+	make_event();
+	CHECK(holds(
+		"!truncated && truncated == 'no' && truncated != 'record' && truncated =~ '^no$'"));
+	reader.event.posix_truncation_status = POSIX_TRACE_TRUNCATED_RECORD;
+	CHECK(holds(
+		"truncated && truncated == 'record' && truncated != 'no' && truncated ~ 'r*d'"));
+	reader.event.posix_truncation_status = POSIX_TRACE_TRUNCATED_READ;
+	CHECK(holds("truncated && truncated == 'read'"));
+}
+
 TEST(text_that_reads_as_a_number_is_one, "")
 {
 	make_event();
