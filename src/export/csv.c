@@ -56,7 +56,8 @@ static void put_data(struct ptrc_buffer *b, struct ptrc_view *view, bool is_whol
 	if (view->layout)
 		whole = ptrc_layout_whole(view->layout, ptrc_view_decode(view));
 	if (whole && whole->kind == PTRC_VALUE_JSON) {
-		is_whole = put_text(b, whole->bytes, whole->size);
+		ptrc_buffer_char(b, ',');
+		is_whole = ptrc_csv_value(b, whole);
 	} else if (!view->layout && r->event.posix_event_id < POSIX_TRACE_UNNAMED_USEREVENT) {
 		size_t begin = b->used + 1;
 

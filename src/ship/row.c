@@ -101,7 +101,9 @@ static void add_json_value(struct ptrc_ship_fields *f, const char *name, size_t 
 		break;
 	case '{':
 	case '[':
-		add_text(f, name, size, text, text_size);
+		f->text.used = 0;
+		ptrc_json_text_put(&f->text, text, text_size, false);
+		add_text(f, name, size, f->text.bytes, f->text.used);
 		break;
 	default:
 		add_json_number(f, name, size, text, text_size);

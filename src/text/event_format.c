@@ -825,10 +825,14 @@ static void put_data_csv(struct ptrc_buffer *b, struct ptrc_view *view)
 {
 	const struct ptrc_reader *r = view->reader;
 	size_t begin = b->used, size = r->size;
-	bool is_json = view->layout && ptrc_layout_whole(view->layout, ptrc_view_decode(view));
+	const struct ptrc_value *whole =
+		view->layout ? ptrc_layout_whole(view->layout, ptrc_view_decode(view)) : NULL;
 
-	if ((!view->layout || is_json) && !find_part(r, parts) &&
-	    ptrc_text_is_clean(r->data, &size))
+	if (whole && whole->kind != PTRC_VALUE_NONE) {
+		ptrc_csv_value(b, whole);
+		return;
+	}
+	if (!view->layout && !find_part(r, parts) && ptrc_text_is_clean(r->data, &size))
 		ptrc_buffer_bytes(b, r->data, size);
 	else
 		ptrc_event_put_data(b, view);

@@ -436,6 +436,10 @@ has_unseen() {
 		'event 2 1 1 s str:ann' | made json.log
 	[ "$(ptrace-dump --format=csv --header=never --fields=data.user,data.l json.log | tr -d '\r')" = \
 		$'ann,"[""x""]"\nann,' ]
+	# JSON is without blanks, as elsewhere, and what is no JSON is as elsewhere, too.
+	printf '%s\n' 'layout j json' 'event 1 1 1 j str:{%20"l":%20[1,%202]%20}' 'event 2 1 1 j str:{' | made blanks.log
+	[ "$(ptrace-dump --format=csv --header=never --fields=data blanks.log | tr -d '\r')" = \
+		$'"{""l"":[1,2]}"\ndecode_error=json data=0x7b00' ]
 	for option in --count --summary --verify --tree --to-log=x.log --relative; do
 		refuses 2 '*' ptrace-dump --format=csv "$option" run.log
 	done

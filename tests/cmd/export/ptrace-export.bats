@@ -429,7 +429,7 @@ make_lost() {
 		event 20 1 2 plain str:text
 		event 30 1 2 plain hex:00ff
 		event 40 1 2 query u64:6
-		event 50 1 2 note str:{"user":1}
+		event 50 1 2 note str:%20{"user":%20[1,%202]}
 		event 60 1 2 =name%2c str:%c3%28
 		event 70 0 0 posix_trace_stop u32:0
 		event 80 1 2 odd hex:0100
@@ -449,7 +449,7 @@ make_lost() {
 		assert rows[2]["data"] == "" and rows[2]["data_hex"] == "00ff"
 		# What does not fit its layout is there with all its bytes.
 		assert rows[3]["data.id"] == "6" and rows[3]["data_hex"] == "0600000000000000"
-		assert rows[4]["data"] == '{"user":1}'
+		assert rows[4]["data"] == '{"user":[1,2]}'
 		assert rows[5]["data_hex"] == "c32800"
 		assert rows[6]["data"] == "reason=0"
 		# An element that is shown in another way than its bytes say.

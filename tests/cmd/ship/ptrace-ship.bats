@@ -131,7 +131,7 @@ has_once() {
 		    '{"max": 9223372036854775807, "more": 9223372036854775808, "most": 18446744073709551615,'
 		    ' "beyond": 18446744073709551616, "min": -9223372036854775808, "below": -9223372036854775809,'
 		    ' "zero": -0, "half": 5e-1, "long": 0.' + '25' * 40 + '}',
-		    ' { "a" : 1 , "b":[{"a":3}, "}"] , "\\u0061" : "x\\"y" , "c":1,"c":null, "":{} } ',
+		    ' { "a" : 1 , "b":[{"a" : 3}, "} {"] , "\\u0061" : "x\\"y" , "c":1,"c":null, "":{} } ',
 		    '{}')
 		print('layout note json')
 		for i, text in enumerate(texts):
@@ -149,7 +149,7 @@ has_once() {
 		    'uints': {'more': 2**63, 'most': 2**64 - 1},
 		    'floats': {'beyond': 2.0**64, 'below': -2.0**63, 'half': 0.5,
 		               'long': float('0.' + '25' * 40)}}, rows[0]
-		assert rows[1] == {'strings': {'a': 'x"y', 'b': '[{"a":3}, "}"]', '': '{}'}}, rows[1]
+		assert rows[1] == {'strings': {'a': 'x"y', 'b': '[{"a":3},"} {"]', '': '{}'}}, rows[1]
 		assert rows[2] == {}, rows[2]
 	END
 	python3 expect.py
