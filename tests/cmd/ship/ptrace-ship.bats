@@ -93,9 +93,9 @@ has_once() {
 
 @test "each event of a closed log is a row, with its fields as what they are" {
 	made a.log <<-END
-		layout all packed u8 a, i8 b, u64 c, f64 d, char[4] e, bytes[2] f, enum u8 {idle=0,busy=1} g, bool h
+		layout all packed u8 a, i8 b, u64 c, f64 d, char[4] e, bytes[2] f, enum u8 {idle=0,busy=1} g, bool h, f32 i
 		layout note json
-		event 1000 7 8 all hex:01ffffffffffffffffff000000000000f83f6162630000ff0101
+		event 1000 7 8 all hex:01ffffffffffffffffff000000000000f83f6162630000ff0101cdcccc3d
 		event 2000 7 9 note hex:7b2261223a312c2262223a7b2263223a5b312c325d7d2c2264223a22785c225c6e79222c2265223a312e352c2266223a747275652c2267223a6e756c6c7d
 		event 3000 7 9 we%0aird%ff%27name hex:00ff0a27
 	END
@@ -106,7 +106,7 @@ has_once() {
 	jq -se 'map(.time) == [1700000000000001000, 1700000000000002000, 1700000000000003000]' server/events
 	jq -se 'map([.pid, .tid]) == [[7, 8], [7, 9], [7, 9]]' server/events
 	jq -se '.[0] | .event == "all" and .ints == {a: 1, b: -1, g: 1, h: 1}' server/events
-	jq -se '.[0].floats == {d: 1.5} and (.[0].uints | keys) == ["c"]' server/events
+	jq -se '.[0].floats == {d: 1.5, i: 0.1} and (.[0].uints | keys) == ["c"]' server/events
 	jq -se '.[0].strings | .e == "abc" and .g == "busy" and (.f | length) == 2' server/events
 	jq -se '.[1] | .ints == {a: 1, f: 1} and .floats == {e: 1.5}' server/events
 	jq -se '.[1].strings == {b: "{\"c\":[1,2]}", d: "x\"\ny"}' server/events
