@@ -107,8 +107,8 @@ static bool is_shown(const struct ptrc_layout_field *f)
 	return f->kind != PTRC_LAYOUT_PADDING;
 }
 
-/* Puts the type of a column of numbers as NumPy names it. */
-static void put_number_type(struct ptrc_json *j, const struct ptrc_layout_field *f)
+/* Puts the type of a number as NumPy names it. */
+static void put_number_type(struct ptrc_json *j, const char *key, const struct ptrc_layout_field *f)
 {
 	char type[4] = {f->item_size > 1 ? '<' : '|', 'u', (char)('0' + f->item_size), '\0'};
 
@@ -118,9 +118,7 @@ static void put_number_type(struct ptrc_json *j, const struct ptrc_layout_field 
 		type[1] = 'f';
 	else if (f->kind == PTRC_LAYOUT_BOOL)
 		type[1] = 'b';
-	ptrc_json_text(j, "type", type);
-	if (f->kind == PTRC_LAYOUT_HEX || ptrc_layout_is_code(f->kind))
-		ptrc_json_text(j, "as", "hex");
+	ptrc_json_text(j, key, type);
 }
 
 static void put_field(struct ptrc_json *j, const struct ptrc_layout_field *f)
@@ -129,8 +127,12 @@ static void put_field(struct ptrc_json *j, const struct ptrc_layout_field *f)
 	ptrc_json_text(j, "name", f->name);
 	if (text_type_of(f)) {
 		ptrc_json_text(j, "type", text_type_of(f));
+		if (f->count)
+			put_number_type(j, "elements", f);
 	} else {
-		put_number_type(j, f);
+		put_number_type(j, "type", f);
+		if (f->kind == PTRC_LAYOUT_HEX || ptrc_layout_is_code(f->kind))
+			ptrc_json_text(j, "as", "hex");
 		if (f->member_count)
 			ptrc_json_open(j, "names", '[');
 		for (uint32_t i = 0; i < f->member_count; i++) {

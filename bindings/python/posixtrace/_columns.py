@@ -54,14 +54,23 @@ def _number(text: str) -> Union[int, float]:
     return -0.0 if text == "-0" else int(text)
 
 
+def _with_points(value: Any) -> Any:
+    """A value of floating-point numbers from JSON, which has no point in a whole number."""
+    if isinstance(value, list):
+        return [_with_points(element) for element in value]
+    return float(value) if isinstance(value, int) else value
+
+
 class Field:
     """The name and the type of a column or of a field of a layout, from JSON as the header of a block has it."""
 
-    __slots__ = ("name", "type", "is_hex", "names")
+    __slots__ = ("name", "type", "has_floats", "is_hex", "names")
 
     def __init__(self, given: Dict[str, Any]) -> None:
         self.name: str = given["name"]
         self.type: str = given["type"]
+        #: Whether each value, or each element of an array, is a floating-point number.
+        self.has_floats = given.get("elements", self.type) in ("<f4", "<f8")
         self.is_hex = given.get("as") == "hex"
         #: For an enum the first name of each value.
         self.names: Dict[int, str] = dict(reversed(given.get("names", [])))
@@ -88,7 +97,7 @@ class Field:
         if self.type == "bytes":
             return value.hex()
         if self.type == "json":
-            return json.loads(value)
+            return json.loads(value, parse_int=float if self.has_floats else None)
         if self.is_float and value in (float("inf"), float("-inf")):
             return str(value)
         return _shown_single(value) if self.type == "<f4" else value
@@ -165,9 +174,8 @@ class Kind:
         """The members of JSON for the data of an event in the form "members"."""
         members: Dict[str, Any] = json.loads(row, parse_int=_number)
         for field in self.fields:
-            # JSON has no point in a whole number.
-            if field.is_float and isinstance(members["data"].get(field.name), int):
-                members["data"][field.name] = float(members["data"][field.name])
+            if field.has_floats and field.name in members["data"]:
+                members["data"][field.name] = _with_points(members["data"][field.name])
         return members
 
 

@@ -93,6 +93,7 @@ result 'async functions as spans' passes Spans.test_async
 result 'a forked child goes on' passes Spans.test_fork
 result 'logs are read event by event' passes Logs.test_iterator
 result 'events are selected as by ptrace-dump' passes Logs.test_selection
+result 'floating-point numbers without a point in JSON are floats' passes Logs.test_whole_floats
 result 'a live session is followed' passes Logs.test_follow
 result 'losses are told' passes Logs.test_losses
 result 'output that was cut is an error' passes Logs.test_cut

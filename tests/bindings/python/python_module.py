@@ -735,10 +735,17 @@ class Logs(unittest.TestCase):
         again = shutil.copy(self.log, self.log + ".copy")
         self.assertEqual(len(list(posixtrace.open(self.log, again, event="db.*"))), 10)
 
-    def test_negative_zero(self):
-        """It stays negative next to a text that is not UTF-8, too."""
-        self.record("import posixtrace\nz = posixtrace.event('z', 'char[4] c, f64 g')\nz(b'a', -0.0)\nz(b'\\xff', -0.0)\n")
-        self.assertEqual([str(e.data["g"]) for e in posixtrace.open(self.log, event="z")], ["-0.0", "-0.0"])
+    def test_whole_floats(self):
+        """Floats stay floats, and a negative zero stays negative, in arrays and next to a text that is not UTF-8, too."""
+        self.record(
+            "import posixtrace\nz = posixtrace.event('z', 'char[4] c, f64 g, f32[3] h')\n"
+            "z(b'a', -0.0, [2, -0.0, 0.5])\nz(b'\\xff', -0.0, [2, -0.0, 0.5])\n"
+            "posixtrace.event('i', 'char[1] c, i32[2] n')(b'\\xff', [2, 0])\n"
+        )
+        data = [e.data for e in posixtrace.open(self.log, event="z")]
+        self.assertEqual([str((d["g"], d["h"])) for d in data], ["(-0.0, [2.0, -0.0, 0.5])"] * 2)
+        (event,) = posixtrace.open(self.log, event="i")
+        self.assertEqual(str(event.data["n"]), "[2, 0]")
 
     def test_cut_record(self):
         """A record of logging that is too long is cut, and the log says so."""
