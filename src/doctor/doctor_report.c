@@ -71,10 +71,11 @@ void ptrc_doctor_say(struct ptrc_doctor *d, enum ptrc_doctor_status status, cons
 	ptrc_output_write(d->out);
 }
 
-/* Returns the advice if in_stream events were lost in the full stream, and in_log events in the full log. */
-static const char *room(uint64_t in_stream, uint64_t in_log)
+/* Returns the advice about events that were lost in the full stream, or else in the full log. in_log: the number of the
+ * latter. */
+static const char *room(bool is_of_stream, uint64_t in_log)
 {
-	if (!in_stream)
+	if (!is_of_stream)
 		return "use a larger --log-max-size";
 	/* A full log takes no more events from the stream, so the stream gets full, too. */
 	if (in_log)
@@ -110,7 +111,7 @@ void ptrc_doctor_losses(struct ptrc_doctor *d, const char *thing, const struct p
 		if (!loss.is_loss)
 			continue;
 		if (!is_advised && (is_of_stream || !strcmp(key, "log_events")))
-			advice = room(l->stream_events, is_log_ring ? 0 : l->log_events);
+			advice = room(is_of_stream, is_log_ring ? 0 : l->log_events);
 		for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++)
 			if (!strcmp(key, losses[i].key)) {
 				check = losses[i].check;

@@ -322,6 +322,22 @@ diagnoses() {
 	traced_session "$me.p" --start --stream-min-size=16K -- -w -W -n 20000
 	go done
 	diagnoses note lost '; use a larger --stream-min-size$' "$me.p"
+	# A ring takes events from the stream though it is full, so each loss has its own remedy.
+	record "$me.r" -o ring.log --log-full-policy=loop --log-max-size=20K --stream-full-policy=until-full \
+		--stream-min-size=256K -- -n 20000
+	ptrace-flush "$me.r" || [ $? -eq 3 ]
+	diagnoses problem lost 'lost in the stream, which was full; use a larger --stream-min-size$' "$me.r"
+	finds problem lost 'lost in the log, which was full; use a larger --log-max-size$'
+	ptrace-shutdown --allow-loss "$me.r"
+	diagnoses problem lost 'lost in the stream, which was full; use a larger --stream-min-size$' ./ring.log
+	finds problem lost 'lost in the log, which was full; use a larger --log-max-size$'
+	# A full log that is no ring takes none.
+	record "$me.u" -o full.log --log-full-policy=until-full --log-max-size=20K --stream-full-policy=until-full \
+		--stream-min-size=256K -- -n 20000
+	ptrace-flush "$me.u" || [ $? -eq 3 ]
+	ptrace-shutdown --allow-loss "$me.u" || true
+	diagnoses problem lost 'lost in the stream, which was full; use a larger --log-max-size first; ' ./full.log
+	finds problem lost 'lost in the log, which was full; use a larger --log-max-size$'
 }
 
 @test "an event that was never opened, and the nearest names" {
