@@ -102,7 +102,7 @@ struct ptrc_snapshots_state {
 	uint64_t max;
 	uint64_t written;
 	uint64_t failed;
-	/* The number of events that were overwritten before the controller looked at them, any of which may have
+	/* The number of events that were lost before the controller looked at them, any of which may have
 	 * called for a snapshot. 0 while the controller still looks for such events. */
 	uint64_t unseen_events;
 	/* When the event that made the last snapshot was recorded: seconds since 1970, and nanoseconds. */

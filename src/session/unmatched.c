@@ -51,7 +51,7 @@ void ptrc_unmatched_report_snapshot(const char *name, const char *text)
 void ptrc_unmatched_report_unseen(const char *name, uint64_t events)
 {
 	ptrc_cli_count(name, events,
-		       "[event was|events were] overwritten before they could be compared with "
+		       "[event was|events were] lost before they could be compared with "
 		       "--snapshot-on; a larger --stream-min-size helps");
 }
 

@@ -19,7 +19,7 @@ void ptrc_unmatched_json(const struct posixtrace_pattern *, size_t count, struct
 
 /* Prints a message that a text of --snapshot-on has matched no event. `name` is the name of the session, or NULL. */
 void ptrc_unmatched_report_snapshot(const char *name, const char *text);
-/* Prints how many events were overwritten before they were compared with --snapshot-on. */
+/* Prints how many events were lost before they were compared with --snapshot-on. */
 void ptrc_unmatched_report_unseen(const char *name, uint64_t events);
 /* Puts the member "unmatched": a list of the texts of --snapshot-on that have matched no event. */
 void ptrc_unmatched_snapshots_json(const char *const *texts, size_t count, struct ptrc_json *);

@@ -64,7 +64,7 @@ struct ptrc_watch {
 	int64_t offset_ns;
 	/* The last event that makes a snapshot; its name is "" if there is none. */
 	struct ptrc_watch_event found;
-	/* The number of events that were overwritten before they were read; 0 until ptrc_watch_end(). */
+	/* The number of events that were lost before they were read; 0 until ptrc_watch_end(). */
 	uint64_t missed;
 };
 

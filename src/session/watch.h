@@ -44,7 +44,7 @@ void ptrc_watch_learn(struct ptrc_watch *);
 bool ptrc_watch_has_matched(const struct ptrc_watch *, size_t i);
 
 /* Stops reading events. The watch is not freed, because ptrc_watch_has_matched() is called until the process ends.
- * Returns the number of events that were overwritten before they were read. */
+ * Returns the number of events that were lost before they were read. */
 uint64_t ptrc_watch_end(struct ptrc_watch *);
 
 #endif

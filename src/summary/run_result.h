@@ -30,7 +30,7 @@ struct ptrc_run_snapshots {
 	/* The patterns of --snapshot-on that no event type has matched. */
 	const char **unmatched;
 	size_t unmatched_count;
-	/* The number of events that were overwritten before it was known whether they should make a snapshot. */
+	/* The number of events that were lost before it was known whether they should make a snapshot. */
 	uint64_t unseen_events;
 };
 

@@ -147,6 +147,13 @@ is_closed() {
 	[ "$(events own.log alarm)" -eq 1 ]
 }
 
+@test "events that a full stream did not take are lost, not overwritten" {
+	tells 0 "*ptrace-run: * events were lost before they could be compared with --snapshot-on; a larger *" \
+		ptrace-run -o run.log --quiet --allow-loss --json=result --snapshot-on=none \
+		--stream-full-policy=until-full --stream-min-size=16K -- "$traced" -n 30000
+	[[ $stderr == *": $(jq .snapshots.unseen_events result) events were lost before"* ]]
+}
+
 @test "each flush or clear makes one snapshot, however many events match" {
 	local begin=$SECONDS
 	begins runner ptrace-run --name="$me.a" -o run.log --quiet --stream-min-size=64K --snapshot-on=storm --snapshot-max=900 -- \
