@@ -32,7 +32,8 @@ static const struct ptrc_cli cli = {
 	.options = options,
 	.words = PTRC_CLI_ROWS({"format", "text json"}),
 	.notes = "A + marks a target that has ended.\n"
-		 "Exit status: 0 done, 1 a session does not answer, 2 wrong usage.",
+		 "Exit status: 0 done, 1 a session does not answer, or unfinished streams cannot\n"
+		 "be counted, 2 wrong usage.",
 };
 
 /* Stores the name of the target's program, which may have any bytes; "" if the target has ended or belongs to
@@ -176,6 +177,7 @@ int main(int argc, char **argv)
 	if (!count && format == PTRC_FORMAT_TEXT && isatty(STDOUT_FILENO))
 		ptrc_cli_message(NULL, "there are no sessions");
 	ptrc_output_end(&out);
-	ptrc_orphans_say();
+	if (!ptrc_orphans_say())
+		status = PTRC_EXIT_FAILED;
 	return (int)status;
 }

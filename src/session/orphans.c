@@ -173,7 +173,7 @@ int ptrc_orphans_count(size_t *count, char text[100])
 	return error;
 }
 
-void ptrc_orphans_say(void)
+bool ptrc_orphans_say(void)
 {
 	char text[100];
 	size_t count;
@@ -185,6 +185,7 @@ void ptrc_orphans_say(void)
 		ptrc_cli_message(NULL, "%s; 'ptrace-salvage' lists %s", text,
 				 count == 1 ? "it" : "them");
 	ptrc_orphans_say_dropped(false);
+	return !error;
 }
 
 bool ptrc_orphans_of_session(const char *name, char text[PTRC_ORPHANS_TEXT_BYTES])

@@ -35,8 +35,9 @@ bool ptrc_orphans_of_user(const char *log, char text[200]);
 void ptrc_orphans_say_of(const char *log);
 /* Stores how many orphans exist, and a sentence that says so. Returns as ptrc_orphans_list(). */
 int ptrc_orphans_count(size_t *count, char text[100]);
-/* Prints how many orphans exist, if any, or why that cannot be found out, and how many were dropped, if any. */
-void ptrc_orphans_say(void);
+/* Prints how many orphans exist, if any, or why that cannot be found out, and how many were dropped, if any. Returns
+ * false if it cannot be found out. */
+bool ptrc_orphans_say(void);
 
 /* The most bytes of the text that ptrc_orphans_of_session() stores. */
 #define PTRC_ORPHANS_TEXT_BYTES 400

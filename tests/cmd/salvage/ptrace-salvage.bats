@@ -135,7 +135,7 @@ crash_flushed() {
 	own_mounts "$read_only" ptrace-salvage
 	[[ $status == 1 && -z $stdout && $stderr == "ptrace-salvage: /dev/shm: is mounted read-only, "* ]]
 	own_mounts "$read_only" ptrace-list
-	[[ $status == 0 && $stderr == "ptrace-list: /dev/shm: is mounted read-only, "* ]]
+	[[ $status == 1 && $stderr == "ptrace-list: /dev/shm: is mounted read-only, "* ]]
 	ptrace-salvage --all
 }
 
