@@ -187,6 +187,7 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	h->has_log = c->has_log;
 	h->is_inherited = attr->inherited == POSIX_TRACE_INHERITED;
 	h->target_pid = c->target.pid;
+	h->target_start_ticks = c->target.start_ticks;
 	h->controller_pid = getpid();
 	h->owner_uid = c->target.uid;
 	h->pid_namespace = c->target.ns;

@@ -160,39 +160,46 @@ static bool give_up(void *arg)
 #define KILLED_STEPS 10
 #define KILLED_STEP_NS 10000000
 
-/* The number of traced processes: those that map the stream, and the target. */
-static uint32_t count_users(const struct ptrc_stream_header *h, int stream_fd, bool is_orphan)
+/* Whether the target runs. If it cannot be looked at, it counts as running. */
+static bool has_target(const struct ptrc_stream_header *h)
+{
+	struct ptrc_procfs_stat st;
+
+	return ptrc_procfs_exists(h->target_pid) == 0 &&
+	       (ptrc_procfs_stat(h->target_pid, &st) || st.start_ticks == h->target_start_ticks);
+}
+
+/* The number of traced processes: those that map the stream, and the target. A running target is
+ * counted even if it does not map the stream: it may be a program without the library, or may not
+ * have recorded an event yet. */
+static uint32_t count_users(const struct ptrc_stream_header *h, int stream_fd)
 {
 	struct ptrc_procfs_walk walk = {.first = h->target_pid, .last = h->target_pid};
-	uint32_t count = 0;
+	bool is_target_counted = has_target(h);
+	uint32_t count = is_target_counted;
 	struct stat st;
 	int pid;
 
-	/* A living target is counted even if it does not map the stream, because it may be a
-	 * program without the library. For an orphan this is left out: when an orphan is found,
-	 * another process may have the target's pid. */
-	if (!is_orphan)
-		count = ptrc_procfs_exists(h->target_pid) == 0;
 	if (ptrc_file_stat(stream_fd, &st) ||
 	    ptrc_file_open(AT_FDCWD, "/proc", O_RDONLY | O_DIRECTORY, 0, &walk.proc))
 		return count;
 	while ((pid = ptrc_procfs_next(&walk)))
 		/* Neither this process nor the one that started it to finish an orphan is traced. */
 		if (pid != ptrc_sys_getpid() && pid != h->ending.finisher &&
-		    (is_orphan || pid != h->target_pid))
+		    !(is_target_counted && pid == h->target_pid))
 			count += ptrc_procfs_maps_file(pid, st.st_dev, st.st_ino);
 	ptrc_file_close(walk.proc);
 	return count;
 }
 
-void ptrc_keeper_note_users(struct ptrc_stream_header *h, int stream_fd, bool is_orphan,
+void ptrc_keeper_note_users(struct ptrc_stream_header *h, int stream_fd,
 			    struct ptrc_keeper_work *work)
 {
 	struct ptrc_ending *e = &h->ending;
 
 	if (ptrc_load_acquire(&e->state) != PTRC_ENDING_WATCHED)
 		return;
-	e->processes = count_users(h, stream_fd, is_orphan);
+	e->processes = count_users(h, stream_fd);
 	if (e->processes) {
 		for (int i = 0; i < KILLED_STEPS; i++) {
 			ptrc_file_sleep_ns(KILLED_STEP_NS);
@@ -200,7 +207,7 @@ void ptrc_keeper_note_users(struct ptrc_stream_header *h, int stream_fd, bool is
 			    ptrc_space_used(&work->stream.pool) >= h->stream_min_size / 2)
 				ptrc_keeper_work_flush(work);
 		}
-		e->processes = count_users(h, stream_fd, is_orphan);
+		e->processes = count_users(h, stream_fd);
 	}
 	e->has_status = 0;
 	e->stamp = ptrc_stream_now(h);
@@ -225,7 +232,7 @@ static int finish_for_dead(struct keeper *k)
 	 * cannot write them either. */
 	if (k->work.is_orphans)
 		ptrc_status_clear(h, error_bits);
-	ptrc_keeper_note_users(h, k->work.stream_fd, k->work.is_orphans, &k->work);
+	ptrc_keeper_note_users(h, k->work.stream_fd, &k->work);
 	ptrc_stream_stop(s, NULL, 0);
 	error = ptrc_keeper_work_close(&k->work, true);
 	if (ptrc_keeper_may_wait(&k->work, error)) {

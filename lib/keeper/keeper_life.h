@@ -32,12 +32,11 @@ enum ptrc_keeper_task {
 __attribute__((noreturn)) void ptrc_keeper_live(enum ptrc_keeper_task task, uint32_t number);
 
 /* Called when the controller has died: counts the traced processes that go on, for the end of the
- * log, which will lack their later events. Counts a process that maps the stream or, unless
- * is_orphan, is the target, if it is still alive 100 ms later. This is done before recording is
- * stopped, because processes that were killed together with the controller record until they end,
- * and the log gets these events. work: if not NULL, the stream is flushed meanwhile, so that it
- * does not become full. */
-void ptrc_keeper_note_users(struct ptrc_stream_header *h, int stream_fd, bool is_orphan,
+ * log, which will lack their later events. Counts a process that maps the stream or is the target,
+ * if it is still alive 100 ms later. This is done before recording is stopped, because processes
+ * that were killed together with the controller record until they end, and the log gets these
+ * events. work: if not NULL, the stream is flushed meanwhile, so that it does not become full. */
+void ptrc_keeper_note_users(struct ptrc_stream_header *h, int stream_fd,
 			    struct ptrc_keeper_work *work);
 
 #endif

@@ -163,7 +163,7 @@ void ptrc_orphan_put_aside(int dirfd, uint64_t id, int fd)
 	ptrc_sys(SYS_renameat2, dirfd, from, dirfd, to, RENAME_NOREPLACE);
 	if (ptrc_stream_map(fd, PTRC_ROLE_CONTROLLER, &stream))
 		return;
-	ptrc_keeper_note_users(stream.header, fd, true, NULL);
+	ptrc_keeper_note_users(stream.header, fd, NULL);
 	ptrc_stream_end(&stream);
 	ptrc_stream_unmap(&stream);
 }

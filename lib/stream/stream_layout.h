@@ -451,6 +451,9 @@ struct ptrc_stream_header {
 	/* The last attempt to continue a rotated log in another file: its error number, or 0, and
 	 * the number in the name of that file. Written by the keeper. */
 	_Atomic uint64_t rotation_error, rotation_file;
+	/* When the target was started, in ticks from boot: distinguishes it from a later process with
+	 * its pid. Written at creation only. */
+	uint64_t target_start_ticks;
 };
 
 /* Counts of the consumed events of one type; events that are in the stream are not included. */
@@ -617,6 +620,7 @@ PTRC_ASSERT_OFFSET(struct ptrc_stream_header, hides_command_lines, 14640);
 PTRC_ASSERT_OFFSET(struct ptrc_stream_header, time_zone, 14652);
 PTRC_ASSERT_OFFSET(struct ptrc_stream_header, ending, 14720);
 PTRC_ASSERT_OFFSET(struct ptrc_stream_header, rotation_error, 14752);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, target_start_ticks, 14768);
 PTRC_ASSERT_SIZE(struct ptrc_pattern_list, 99336);
 PTRC_ASSERT_SIZE(struct ptrc_attr, 624);
 _Static_assert(PTRC_STREAM_CLOCK_OFFSET == 217088 && PTRC_STREAM_PATTERN_OFFSET == 872448 &&

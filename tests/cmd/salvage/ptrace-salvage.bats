@@ -94,6 +94,50 @@ crash_flushed() {
 	counts run.log traced.event=100
 }
 
+# kills_both LOG: the controller of the session $me and the keeper of its log
+kills_both() {
+	local controller
+	controller=$(controller "$me")
+	finds_keeper "$1"
+	# It starts no other keeper.
+	kill -STOP "$controller"
+	kills "$keeper" "$controller"
+}
+
+@test "a process that goes on and had recorded nothing yet has gone on" {
+	needs_own_directory
+	local how
+	for how in 'ptrace-salvage --all' 'ptrace-run -o other.log -- true'; do
+		traced_session "$me" -o run.log --start -- -w -W -n 100
+		kills_both run.log
+		exits 0 $how
+		[ "$(ptrace-dump --allow-loss --event=os.went_on run.log | jq .data.processes)" -eq 1 ]
+		exits 4 ptrace-check --no-loss run.log
+		go done
+		reports 3 "run.log: processes went on when the recording ended: their later events are missing" ptrace-stat run.log
+	done
+}
+
+@test "another process that has got the ID of the target has not gone on" {
+	needs_own_directory
+	[ -n "${PTRC_TEST_NUMBER-}" ] && [ -w /proc/sys/kernel/ns_last_pid ] || skip "needs process IDs of its own"
+	local other=
+	traced_session "$me" -o run.log --start -- -w
+	kills_both run.log
+	go
+	wait_until is_ended "$pid"
+	for ((i = 0; i < 100; i++)); do
+		echo $((pid - 1)) >/proc/sys/kernel/ns_last_pid
+		sleep 1000 &
+		other=$!
+		pids+=" $other"
+		[ "$other" -ne "$pid" ] || break
+	done
+	[ "$other" -eq "$pid" ]
+	ptrace-salvage --all
+	silently 0 ptrace-stat run.log
+}
+
 @test "the log of a stream without a log says that its processes went on" {
 	needs_own_directory
 	local controller how
