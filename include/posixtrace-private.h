@@ -228,6 +228,10 @@ int ptrc_trace_keeper(trace_id_t, pid_t *);
  * written, including those for which a full log had no room. */
 int ptrc_salvage_orphan(uint64_t id, const char *path, char *written, unsigned long *events);
 
+/* Ends and removes the user's streams whose controllers were killed and that have no events to
+ * write. They are no orphans, but become orphans when a process that still runs records an event. */
+void ptrc_end_empty_streams(void);
+
 /* Closes the log as posixtrace_log_writer_close() does, with counts in place of figures. */
 int ptrc_log_copy_close(struct posixtrace_log_writer *, const struct ptrc_counts *);
 

@@ -227,6 +227,8 @@ int main(int argc, char **argv)
 		}
 	if (!done && !error && optind == argc && !is_json)
 		ptrc_buffer_text(&out, "You have no unfinished streams.\n");
+	if (is_all)
+		ptrc_end_empty_streams();
 	if (optind == argc)
 		ptrc_orphans_say_dropped(is_all);
 	ptrc_output_end(&out);

@@ -12,6 +12,7 @@
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
 #include "lib/process/orphan.h"
+#include "lib/process/sweep.h"
 
 /* These functions are no cancellation points, although they do not disable cancellation:
  * lib/process makes raw system calls only. */
@@ -45,6 +46,15 @@ int ptrc_salvage_orphan(uint64_t id, const char *path, char *written, unsigned l
 PTRC_PUBLIC int posixtrace_salvage_orphan(uint64_t id, const char *path, char *written)
 {
 	return ptrc_salvage_orphan(id, path, written, NULL);
+}
+
+void ptrc_end_empty_streams(void)
+{
+	uint32_t uid = (uint32_t)ptrc_sys(SYS_geteuid, 0);
+	PTRC_FD(dirfd);
+
+	if (ptrc_shmdir_open(uid, false, &dirfd) == 0)
+		ptrc_sweep_processes(dirfd, uid);
 }
 
 PTRC_PUBLIC int posixtrace_discard_orphan(uint64_t id)

@@ -163,6 +163,26 @@ kills_both() {
 	silently 0 ptrace-stat ended.log
 }
 
+@test "a stream that has no events yet is not listed, and --all ends it" {
+	needs_own_directory
+	local how
+	for how in --all '--all --discard'; do
+		traced_session "$me" --start -- -w -W -n 100
+		kills "$(controller "$me")"
+		prints 0 "You have no unfinished streams." ptrace-salvage
+		prints 0 "You have no unfinished streams." ptrace-salvage $how
+		go done
+		prints 0 "You have no unfinished streams." ptrace-salvage
+		kills "$pid"
+	done
+	# What has recorded something meanwhile is listed.
+	traced_session "$me" --start -- -w -W -n 100
+	kills "$(controller "$me")"
+	prints 0 "You have no unfinished streams." ptrace-salvage
+	go done
+	prints 0 "* 101 events  no log" ptrace-salvage
+}
+
 @test "streams that cannot be listed are not denied" {
 	needs_own_directory
 	crash run.log
