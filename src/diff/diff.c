@@ -107,14 +107,8 @@ static void add_log(struct ptrc_diff_side *s, const struct ptrc_reader *r,
 static void take(void *self, struct ptrc_source *source)
 {
 	struct ptrc_diff *d = self;
-	const struct ptrc_period *selected = &d->query->select.span;
 	trace_event_id_t id = source->reader.event.posix_event_id;
-	int64_t ns = ptrc_source_ns(source);
 
-	/* The last flush may come long after the program's end. */
-	if (id != POSIX_TRACE_FLUSH_START && id != POSIX_TRACE_FLUSH_STOP &&
-	    ns >= selected->first && ns <= selected->last)
-		ptrc_period_widen(&d->span, ns);
 	/* An event that is not selected comes only because of a loss. It is not counted. */
 	if (!source->is_for_loss && !ptrc_is_system_type(id)) {
 		struct ptrc_type *type = ptrc_reader_type(&source->reader, id);
@@ -126,6 +120,27 @@ static void take(void *self, struct ptrc_source *source)
 	ptrc_pairs_take(d->pairs, source);
 }
 
+/* Returns the time from the first event of the log to its last one, as far as --since and --until select it. */
+static uint64_t find_span(const struct ptrc_query *q)
+{
+	const struct ptrc_period *selected = &q->select.span;
+	struct ptrc_source *s = q->sources;
+	struct ptrc_period span;
+	trace_event_set_t types;
+	int error;
+
+	/* The last flush may come long after the program's end. */
+	posix_trace_eventset_fill(&types, POSIX_TRACE_ALL_EVENTS);
+	posix_trace_eventset_del(POSIX_TRACE_FLUSH_START, &types);
+	posix_trace_eventset_del(POSIX_TRACE_FLUSH_STOP, &types);
+	error = ptrc_query_find_period(s, &types, &span);
+	if (error)
+		s->losses.read_error = error;
+	span.first = span.first > selected->first ? span.first : selected->first;
+	span.last = span.last < selected->last ? span.last : selected->last;
+	return span.last > span.first ? (uint64_t)ptrc_when_subtract(span.last, span.first) : 0;
+}
+
 static void finish(void *self, bool is_read)
 {
 	struct ptrc_diff *d = self;
@@ -133,8 +148,7 @@ static void finish(void *self, bool is_read)
 	struct ptrc_diff_side *s = &d->sides[d->side];
 
 	(void)is_read;
-	if (d->span.last > d->span.first)
-		s->span_ns += (uint64_t)ptrc_when_subtract(d->span.last, d->span.first);
+	s->span_ns += find_span(d->query);
 	add_types(d, &source->reader);
 	add_pairs(d, source->reader.path);
 	add_log(s, &source->reader, &source->losses);
@@ -144,7 +158,6 @@ void ptrc_diff_begin(struct ptrc_diff *d, size_t side, struct ptrc_query *query)
 {
 	d->side = side;
 	d->query = query;
-	d->span = ptrc_period_none;
 	query->sink = (struct ptrc_sink){
 		.self = d, .event = take, .finish = finish, .takes_losses = true};
 }

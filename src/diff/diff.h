@@ -20,8 +20,8 @@ struct ptrc_diff_side {
 	size_t log_count;
 	/* The number of events of the types that are shown, filled in by ptrc_diff_end(). */
 	uint64_t event_count;
-	/* The time from the first event of a log to its last one, without those of flushes, summed over all logs of the
-	 * side. */
+	/* The time from the first event of a log to its last one, selected or not, without those of flushes, as far as
+	 * it is in the selected time; summed over all logs of the side. */
 	uint64_t span_ns;
 	/* The number of missing events. Each log with incomplete data counts as at least 1. */
 	uint64_t lost_count;
@@ -86,8 +86,6 @@ struct ptrc_diff {
 	struct ptrc_query *query;
 	/* The side to which the current log belongs. */
 	size_t side;
-	/* The times of the current log's first event and of its latest one, without those of flushes. */
-	struct ptrc_period span;
 	/* The pairs whose durations are compared. They belong to the caller. */
 	struct ptrc_pairs *pairs;
 	/* The number of the first pairs that are shown even if no log has events of them. */

@@ -142,31 +142,58 @@ static bool report(const struct ptrc_reader *r, int error)
 	return !error;
 }
 
-/* Extends the period *trace so that it includes the first event of the source. */
-static bool find_first(struct ptrc_source *s, struct ptrc_period *trace)
+/* Reads on up to the next event of one of these types. The reader may give events of other types, too. */
+static bool read_next(struct ptrc_reader *r, const trace_event_set_t *types)
 {
-	if (ptrc_reader_next(&s->reader))
-		ptrc_period_widen(trace, ptrc_source_ns(s));
-	return report(&s->reader, ptrc_reader_rewind(&s->reader));
+	bool is_found = false;
+
+	while (!is_found && ptrc_reader_next(r))
+		is_found = !types || ptrc_is_in_set(types, r->event.posix_event_id);
+	return is_found;
 }
 
-/* Extends the period *trace so that it includes the last event of the source. */
-static bool find_last(struct ptrc_source *s, struct ptrc_period *trace)
+/* Extends the period *trace so that it includes the first event of the source, of these types. Returns an error number
+ * or 0, as do the next two functions. */
+static int find_first(struct ptrc_source *s, const trace_event_set_t *types,
+		      struct ptrc_period *trace)
+{
+	int error = types ? ptrc_reader_select(&s->reader, NULL, 0, types) : 0;
+
+	if (error)
+		return error;
+	if (read_next(&s->reader, types))
+		ptrc_period_widen(trace, ptrc_source_ns(s));
+	return ptrc_reader_rewind(&s->reader);
+}
+
+/* Extends the period *trace so that it includes the last event of the source, of these types. */
+static int find_last(struct ptrc_source *s, const trace_event_set_t *types,
+		     struct ptrc_period *trace)
 {
 	int64_t from_ns = INT64_MAX;
 	bool is_found = false;
 
 	for (uint64_t count = 1; !is_found && from_ns != INT64_MIN; count *= 16) {
-		int error = ptrc_reader_select_last(&s->reader, count, INT64_MAX, NULL, &from_ns);
+		int error = ptrc_reader_select_last(&s->reader, count, INT64_MAX, types, &from_ns);
 
 		if (error)
-			return report(&s->reader, error);
-		while (ptrc_reader_next(&s->reader)) {
+			return error;
+		while (read_next(&s->reader, types)) {
 			is_found = true;
 			ptrc_period_widen(trace, ptrc_source_ns(s));
 		}
 	}
-	return report(&s->reader, ptrc_reader_select(&s->reader, NULL, 0, NULL));
+	return ptrc_reader_select(&s->reader, NULL, 0, NULL);
+}
+
+int ptrc_query_find_period(struct ptrc_source *s, const trace_event_set_t *types,
+			   struct ptrc_period *period)
+{
+	int error;
+
+	*period = ptrc_period_none;
+	error = find_first(s, types, period);
+	return error ? error : find_last(s, types, period);
 }
 
 /* Adds a window for each event of the source that matches --around: a period around the event, whose events are
@@ -266,7 +293,9 @@ bool ptrc_query_scan(struct ptrc_query *q)
 	for (size_t i = 0; i < q->source_count; i++) {
 		struct ptrc_source *s = &q->sources[i];
 
-		if ((is_first && !find_first(s, &trace)) || (is_last && !find_last(s, &trace)))
+		if (is_first && !report(&s->reader, find_first(s, NULL, &trace)))
+			return false;
+		if (is_last && !report(&s->reader, find_last(s, NULL, &trace)))
 			return false;
 	}
 	ptrc_query_resolve(q, &trace);

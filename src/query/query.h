@@ -245,6 +245,12 @@ void ptrc_query_resolve(struct ptrc_query *, const struct ptrc_period *trace);
  * again. */
 bool ptrc_query_scan(struct ptrc_query *);
 
+/* Stores the period from the first to the last event of the source that is of one of these types, whichever events are
+ * selected; ptrc_period_none if there is no such event. Goes back to the start of the log. Returns an error number, or
+ * 0. */
+int ptrc_query_find_period(struct ptrc_source *, const trace_event_set_t *types,
+			   struct ptrc_period *);
+
 /* Gives the sink the events of all logs. Returns whether it read the logs to their ends. */
 bool ptrc_query_run(struct ptrc_query *);
 

@@ -73,6 +73,25 @@ verdict_of() {
 	jq -e '.events[0].after.per_second == 0' <<<"$stdout"
 }
 
+@test "diff: a rate is over the time of the whole log, whichever events are selected" {
+	local selection
+	# As in a copy of the events of programs, START and STOP are missing.
+	timeline before.log 1000000000:tick 2000000000:err 2004000000:err 3000000000:tick
+	timeline after.log 1000000000:posix_trace_flush_start 2000000000:tick 2500000000:err 2504000000:err \
+		4000000000:tick 9000000000:posix_trace_flush_start 9000000001:posix_trace_flush_stop
+	for selection in --user --event=err --where='event == "err"' --where='event == "err" && gap >= 0ns'; do
+		answers 0 '[.before.span_ns, .after.span_ns] == [2000000000, 2000000000] and
+			(.events[] | select(.event == "err") | [.before.per_second, .after.per_second] == [1, 1])' \
+			ptrace-stat --diff --json --fail-if='rate err > 1' "$selection" before.log after.log
+	done
+	# The time between --since and --until counts, whether events begin and end it or not.
+	answers 5 '[.before.span_ns, .after.span_ns] == [800000000, 800000000] and
+		[.before.events_per_second, .after.events_per_second] == [2.5, 2.5]' \
+		ptrace-stat --diff --json --fail-if='rate err > 2' --event=err --since=@1700000002 --until=@1700000002.8 before.log after.log
+	answers 0 '[.before.span_ns, .after.span_ns] == [0, 0]' \
+		ptrace-stat --diff --json --event=err --since=@1700000005 before.log after.log
+}
+
 @test "diff: text of 80 columns" {
 	logs
 	exits 5 ptrace-stat --diff --fail-if='p50 req > +10%' --fail-if='p50 db > +10%' \

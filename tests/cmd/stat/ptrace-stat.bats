@@ -461,7 +461,7 @@ names_stopped_keeper() {
 	done
 	ptrace-report --allow-loss --text "$since" "$until" large.log | grep -E '^w +1 +0 +0 +2 '
 	# The rates are those of the selected time.
-	ptrace-stat --allow-loss --diff --json "$since" "$until" large.log large.log | jq -e '.before.span_ns == 2000'
+	ptrace-stat --allow-loss --diff --json "$since" "$until" large.log large.log | jq -e '.before.span_ns == 15000'
 }
 
 @test "pairs: the event that ends a loss is read, also if it is in another part of the log" {
