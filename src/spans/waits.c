@@ -140,7 +140,6 @@ static void take_counts(struct ptrc_waits *w, struct ptrc_source *s)
 		.runnable_ns = (uint64_t)number_of(w, &s->view, "runnable"),
 	};
 	bool is_end = at.size == 3 && !memcmp(at.bytes, "end", 3);
-	uint64_t used_ns;
 
 	w->has_counts = true;
 	if (!t)
@@ -163,11 +162,6 @@ static void take_counts(struct ptrc_waits *w, struct ptrc_source *s)
 		return;
 	add_growth(&t->growth.processor_ns, &t->counts.processor_ns, now.processor_ns);
 	add_growth(&t->growth.runnable_ns, &t->counts.runnable_ns, now.runnable_ns);
-	/* A child of fork() may record its start only when it ends. first_ns is then too late, so
-	 * it is moved back by the time that the thread was on a processor or ready to run. */
-	used_ns = t->growth.processor_ns + t->growth.runnable_ns;
-	if (used_ns > (uint64_t)ptrc_when_subtract(t->last_ns, t->first_ns))
-		t->first_ns = t->last_ns - (int64_t)used_ns;
 }
 
 void ptrc_waits_take(struct ptrc_waits *w, struct ptrc_source *s)
@@ -522,6 +516,17 @@ static void add_row(struct ptrc_waits *w, struct ptrc_waits_row *row)
 		name_lock(w, row);
 }
 
+/* A child of fork() may record its start only when it ends. first_ns is then too late, so it is moved back by the time
+ * that the thread was on a processor or ready to run. If the thread has switches, these times are calculated from them,
+ * so they are never longer than the time between its events; but the kernel's sums may be. */
+static void move_start(struct ptrc_waits_thread *t)
+{
+	uint64_t used_ns = t->growth.processor_ns + t->growth.runnable_ns;
+
+	if (!t->has_switched && used_ns > (uint64_t)ptrc_when_subtract(t->last_ns, t->first_ns))
+		t->first_ns = t->last_ns - (int64_t)used_ns;
+}
+
 void ptrc_waits_end(struct ptrc_waits *w, bool is_read)
 {
 	const struct ptrc_query *q = w->query;
@@ -533,9 +538,11 @@ void ptrc_waits_end(struct ptrc_waits *w, bool is_read)
 	ptrc_pairs_end(w->pairs, is_read);
 	w->thread_list = ptrc_cli_allocate((count + 1) * sizeof(struct ptrc_waits_thread *));
 	for (size_t i = 0; i < count; i++) {
-		w->thread_list[i] = (struct ptrc_waits_thread *)w->threads.list[i];
-		change_state(w->thread_list[i], w->thread_list[i]->state,
-			     w->thread_list[i]->last_ns);
+		struct ptrc_waits_thread *t = (struct ptrc_waits_thread *)w->threads.list[i];
+
+		w->thread_list[i] = t;
+		move_start(t);
+		change_state(t, t->state, t->last_ns);
 	}
 	ptrc_sort(w->thread_list, count, compare_threads);
 	for (struct ptrc_waits_row *row = NULL; (row = ptrc_table_next(&w->rows, row));)

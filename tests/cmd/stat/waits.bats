@@ -196,7 +196,8 @@ example() {
 
 @test "times on a processor and runnable, as the kernel counts them" {
 	# A thread that ends; one that another thread ends; one that executes a program; one whose number is used again;
-	# one that was killed; one of which the start is missing; one that switches; a child that waited for nothing.
+	# one that was killed; one of which the start is missing; one that switches, and whose sums of the kernel are longer
+	# than its life; a child that waited for nothing.
 	waits run.log <<-'END'
 		event 1000 5 5 wait.thread u32:0 u32:5 u64:100 u64:10
 		event 1001 5 6 wait.thread u32:0 u32:6 u64:0 u64:0
@@ -218,7 +219,7 @@ example() {
 		event 2000 5 5 wait.thread u32:1 u32:8 u64:500 u64:40
 		event 2000 5 5 wait.thread u32:1 u32:99 u64:500 u64:40
 		event 2001 6 6 wait.thread u32:1 u32:6 u64:90 u64:9
-		event 2008 9 9 wait.thread u32:1 u32:9 u64:900 u64:90
+		event 2008 9 9 wait.thread u32:1 u32:9 u64:900 u64:190
 		event 3000 3 3 wait.thread u32:0 u32:3 u64:0 u64:0
 		event 3001 3 3 wait.thread u32:1 u32:3 u64:400 u64:50
 	END
