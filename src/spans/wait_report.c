@@ -502,7 +502,7 @@ static void put_rows_json(struct ptrc_json *j, const struct ptrc_waits *w,
 
 void ptrc_waits_json(struct ptrc_json *j, const struct ptrc_waits *w, size_t rows_max)
 {
-	ptrc_json_u64(j, "took_ns", (uint64_t)ptrc_when_subtract(w->last_ns, w->first_ns));
+	ptrc_json_u64(j, "took_ns", w->took_ns);
 	ptrc_json_bool(j, "has_switches", w->has_switches);
 	put_open_json(j, w, rows_max);
 	put_kinds_json(j, w);

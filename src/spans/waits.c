@@ -172,9 +172,6 @@ void ptrc_waits_take(struct ptrc_waits *w, struct ptrc_source *s)
 	struct ptrc_waits_thread *t;
 	bool is_in, is_out;
 
-	if (!w->has_time)
-		w->first_ns = w->last_ns = ns;
-	w->has_time = true;
 	w->last_ns = ns > w->last_ns ? ns : w->last_ns;
 	/* An os.command has the numbers of a thread that has ended, but the keeper has recorded it. */
 	if (s->reader.event.posix_event_id <= POSIX_TRACE_UNNAMED_USEREVENT ||
@@ -530,11 +527,15 @@ static void move_start(struct ptrc_waits_thread *t)
 void ptrc_waits_end(struct ptrc_waits *w, bool is_read)
 {
 	const struct ptrc_query *q = w->query;
-	int64_t last_ns = q->select.span.last < q->trace.last ? q->select.span.last : q->trace.last;
+	const struct ptrc_period *selected = &q->select.span;
+	int64_t first_ns = selected->first > q->trace.first ? selected->first : q->trace.first;
+	int64_t last_ns = selected->last < q->trace.last ? selected->last : q->trace.last;
 	size_t count = w->threads.count;
 
 	if (!q->select.around && q->first_count == UINT64_MAX && last_ns > w->last_ns)
 		w->last_ns = last_ns;
+	if (first_ns < w->last_ns)
+		w->took_ns = (uint64_t)ptrc_when_subtract(w->last_ns, first_ns);
 	ptrc_pairs_end(w->pairs, is_read);
 	w->thread_list = ptrc_cli_allocate((count + 1) * sizeof(struct ptrc_waits_thread *));
 	for (size_t i = 0; i < count; i++) {

@@ -151,10 +151,8 @@ struct ptrc_waits {
 	struct ptrc_pairs *pairs;
 	/* For finding functions and variables; NULL if these are not to be named. */
 	struct ptrc_symbols *symbols;
-	/* The times of the first and the last event. ptrc_waits_end() moves last_ns to the end of the selected
-	 * time, if that is later. */
-	bool has_time;
-	int64_t first_ns, last_ns;
+	/* The time of the last event. ptrc_waits_end() moves it to the end of the selected time, if that is later. */
+	int64_t last_ns;
 	struct ptrc_lanes threads;
 	/* The rows, and the shares of rows. */
 	struct ptrc_table rows;
@@ -170,8 +168,10 @@ struct ptrc_waits {
 	bool has_switches;
 	bool has_counts;
 
-	/* Made by ptrc_waits_end(): the threads, sorted by the time that they waited; the rows of each kind,
+	/* Made by ptrc_waits_end(): the time from the first event of the trace, selected or not, to last_ns, as far as
+	 * it is in the selected time; the threads, sorted by the time that they waited; the rows of each kind,
 	 * sorted by their total time; the open waits, the longest first. */
+	uint64_t took_ns;
 	struct ptrc_waits_thread **thread_list;
 	struct ptrc_waits_row **row_lists[PTRC_WAITS_KINDS];
 	size_t row_counts[PTRC_WAITS_KINDS];

@@ -164,6 +164,12 @@ example() {
 	[ "$(found --where='data.holder == 11')" = "lock=1 open 13000000" ]
 	# What the threads waited for at that time.
 	[ "$(found --until=@1700000000.009000000)" = "lock=3 io=2 open 7000000 open 2000000 open 0" ]
+	# The time that the trace took is that of the selected time, not of the selected events.
+	for option in --tid=11 --event='wait.lock.*' --event=app.end --since=@1700000000; do
+		answers 0 '.took_ns == 19000000' ptrace-stat --waits --json "$option" run.log
+	done
+	answers 0 '.took_ns == 6500000' ptrace-stat --waits --json --event=app.end \
+		--since=@1700000000.0025 --until=@1700000000.009 run.log
 	# A wait that had begun before has no begin.
 	answers 0 '[.kinds[] | .unmatched_ends] == [1, 1, 0, 0, 0]' ptrace-stat --waits --json --since=@1700000000.003 run.log
 	# Without the ends it is not known which waits ended.
