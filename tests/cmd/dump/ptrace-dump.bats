@@ -341,6 +341,21 @@ has_unseen() {
 	[ "$(wc -l <<<"$stdout")" -eq 5 ]
 }
 
+@test "--count takes the counts of a closed log unless events are selected by more than their types" {
+	made long.log <<-END
+		event 100 7 7 a
+		event 600 7 7 a
+		repeat 100000 1000
+	END
+	printf damage | dd of=long.log bs=1 seek=$(($(stat -c %s long.log) / 4)) conv=notrunc status=none
+	for options in '' --user --event=a '--user --event=a'; do
+		prints 0 200002 ptrace-dump --count $options long.log
+	done
+	for options in --pid=7 --tid=7 --since=+0s --where=pid==7 --around=a; do
+		reports 3 "*events not readable*" ptrace-dump --count "$options" long.log
+	done
+}
+
 @test "when the log was written is not among the first and last events that people see" {
 	made run.log <<-END
 		event 100 7 9 posix_trace_flush_start
