@@ -640,6 +640,8 @@ struct ptrc_type *ptrc_reader_new_type(struct ptrc_reader *r, trace_event_id_t i
 	type->name.size = strlen(type->name.text);
 	type->is_os_lost = type->name.is_known && !strcmp(type->name.text, PTRC_OS_LOST);
 	type->is_command_end = type->name.is_known && !strcmp(type->name.text, PTRC_COMMAND_ENDED);
+	type->is_of_keeper = type->is_command_end ||
+			     (type->name.is_known && !strcmp(type->name.text, PTRC_WENT_ON));
 	r->types[id < PTRC_READER_IDS ? id : 0] = type;
 	return type;
 }

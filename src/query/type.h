@@ -84,6 +84,9 @@ struct ptrc_type {
 	bool is_os_lost;
 	/* Its name is PTRC_COMMAND_ENDED. */
 	bool is_command_end;
+	/* Its name is PTRC_COMMAND_ENDED or PTRC_WENT_ON: the keeper has recorded it at the end of the log, with the
+	 * numbers of a thread that may have ended before. */
+	bool is_of_keeper;
 	struct ptrc_reader_name name;
 };
 

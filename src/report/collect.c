@@ -25,11 +25,15 @@ struct type {
 /* ---- lanes ---- */
 
 /* Takes an event of the lane (one thread's row in the report). If events were lost since the lane's last
- * event, it is unknown whether the thread had events meanwhile and whether it ran. */
-static void take_lane(struct ptrc_report_lane *lane, int64_t ns, uint64_t gap_count)
+ * event, it is unknown whether the thread had events meanwhile and whether it ran. An event of the keeper ends no time
+ * without an event of the thread. */
+static void take_lane(struct ptrc_report_lane *lane, int64_t ns, uint64_t gap_count,
+		      bool is_of_keeper)
 {
 	bool is_cut = lane->gap_count != gap_count;
-	uint64_t gap = lane->count && !is_cut ? (uint64_t)ptrc_when_subtract(ns, lane->last_ns) : 0;
+	uint64_t gap = lane->count && !is_cut && !is_of_keeper
+			       ? (uint64_t)ptrc_when_subtract(ns, lane->last_ns)
+			       : 0;
 
 	if (is_cut) {
 		free(lane->running);
@@ -709,7 +713,8 @@ static void add(void *self, struct ptrc_source *s)
 	if (s->view.layout)
 		ptrc_view_decode(&s->view);
 	lane = (struct ptrc_report_lane *)ptrc_lanes_find(r->lanes, s);
-	take_lane(lane, ns, r->gap_counts[s->order]);
+	take_lane(lane, ns, r->gap_counts[s->order],
+		  ptrc_reader_type(&s->reader, s->reader.event.posix_event_id)->is_of_keeper);
 	r->event_count++;
 	type = type_of(r, s);
 	c = &r->classes[type->class];

@@ -166,16 +166,14 @@ static void take_counts(struct ptrc_waits *w, struct ptrc_source *s)
 
 void ptrc_waits_take(struct ptrc_waits *w, struct ptrc_source *s)
 {
-	const struct ptrc_reader_name *name =
-		ptrc_reader_name(&s->reader, s->reader.event.posix_event_id);
+	const struct ptrc_type *type = ptrc_reader_type(&s->reader, s->reader.event.posix_event_id);
+	const struct ptrc_reader_name *name = &type->name;
 	int64_t ns = ptrc_source_ns(s);
 	struct ptrc_waits_thread *t;
 	bool is_in, is_out;
 
 	w->last_ns = ns > w->last_ns ? ns : w->last_ns;
-	/* An os.command has the numbers of a thread that has ended, but the keeper has recorded it. */
-	if (s->reader.event.posix_event_id <= POSIX_TRACE_UNNAMED_USEREVENT ||
-	    (name->is_known && !strcmp(name->text, PTRC_COMMAND_ENDED)))
+	if (s->reader.event.posix_event_id <= POSIX_TRACE_UNNAMED_USEREVENT || type->is_of_keeper)
 		return;
 	t = thread_of(w, s);
 	take_thread(w, t, s->order, ns);

@@ -494,6 +494,17 @@ p raw=0x0aff end.note=done' ]
 	meta report.html '(.classes[] | select(.name == "tick")) | .count == 2 and .max == null'
 }
 
+@test "report: the events of the keeper end no time without an event" {
+	made run.log <<-END
+		event 1000 7 7 tick
+		event 3000 7 7 os.exit
+		event 90000 7 7 os.command u32:0 u32:0
+		event 99000 7 7 os.went_on u32:1
+	END
+	has '[.lanes[] | [.tid, .gap, .gap_at, .count]] == [[7, 2000, 0, 4]]' --allow-loss run.log
+	prints 0 '*The longest time without an event, by thread*2.000us process 7, thread 7' ptrace-report --text --allow-loss run.log
+}
+
 @test "report: very many losses, of two logs in turns, are merged" {
 	for log in a b; do
 		made $log.log <<-'END'

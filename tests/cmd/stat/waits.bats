@@ -190,13 +190,14 @@ example() {
 		event 3000 5 7 os.exit
 		event 3000 9 9 os.exit
 		event 3900 9 9 os.command u32:0 u32:0
+		event 3900 9 9 os.went_on u32:1
 		event 4000 5 5 end
 	END
-	exits 0 ptrace-stat --waits --json run.log
+	exits 0 ptrace-stat --waits --json --allow-loss run.log
 	# A process ends with its last thread, so that of 9 8 goes on.
 	jq -e '[.still_waiting[] | [.tid, .duration_ns]] == [[5, 3000], [8, 2996], [7, 1998], [9, 1997]] and
 		(.kinds[0] | .count == 4 and .open == 4 and .total_ns == 9991 and .unmatched_begins == 1)' <<<"$stdout"
-	# os.command has the numbers of a thread that has ended.
+	# os.command and os.went_on have the numbers of a thread that has ended.
 	jq -e '[.threads[] | select(.tid == 9).seen_ns] == [1997]' <<<"$stdout"
 }
 
