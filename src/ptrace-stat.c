@@ -464,6 +464,10 @@ static void put_diff(char **operands, size_t count)
 		else
 			ptrc_diff_put_text(&out, &diff, &conditions);
 		ptrc_output_write(&out);
+		if (diff.has_hidden && !diff.type_count && !diff.pair_count)
+			ptrc_cli_message(NULL, "there is no event of a program to compare; "
+					       "--event='os.*' compares those of the operating "
+					       "system");
 		report_pairs();
 		is_failed |= ptrc_missing_report(&missing, befores.count + count);
 		ptrc_query_report_undecided(&query);

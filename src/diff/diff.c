@@ -440,8 +440,12 @@ static int compare_types(const void *a, const void *b, void *arg)
 
 static void add_type(struct ptrc_diff *d, struct ptrc_diff_type *type)
 {
-	if ((!type->counts[PTRC_DIFF_BEFORE] && !type->counts[PTRC_DIFF_AFTER]) ||
-	    (d->pairs->is_without_os && ptrc_is_os_name(type->name)))
+	bool is_hidden = d->pairs->is_without_os && ptrc_is_os_name(type->name);
+
+	if (!type->counts[PTRC_DIFF_BEFORE] && !type->counts[PTRC_DIFF_AFTER])
+		return;
+	d->has_hidden |= is_hidden;
+	if (is_hidden)
 		return;
 	d->types[d->type_count++] = type;
 	for (size_t i = 0; i < PTRC_DIFF_SIDES; i++)

@@ -97,6 +97,8 @@ struct ptrc_diff {
 	 * first. */
 	struct ptrc_diff_type **types;
 	size_t type_count;
+	/* A log has events of the operating system, which are not shown (is_without_os of the pairs). */
+	bool has_hidden;
 	struct ptrc_diff_pair **pair_list;
 	size_t pair_count;
 };

@@ -267,6 +267,15 @@ verdict_of() {
 	jq -e '[.conditions[].verdict] == ["failed", "failed"]' <<<"$stdout"
 	silently 5 ptrace-stat --diff --json --fail-if='count os.syscall > 0' --fail-if='count os.fork > 0' before.log after.log
 	jq -e '[.conditions[].after] == [1, 1] and [.pairs[].pair] == ["os.syscall"]' <<<"$stdout"
+	# If there are no others, this is told.
+	printf 'event %d 7 7 %s\n' 0 os.fork 100 os.exit | made os.log
+	hint="ptrace-stat: there is no event of a program to compare; --event='os.\*' compares those of the operating system"
+	tells 0 "$hint" ptrace-stat --diff os.log os.log
+	tells 0 "$hint" ptrace-stat --diff --json --tid=7 os.log os.log
+	for option in --event='os.*' --pair=os.fork..os.exit; do
+		silently 0 ptrace-stat --diff "$option" os.log os.log
+	done
+	silently 0 ptrace-stat --diff before.log os.log
 	# A condition that misspells one is told, although they are left out.
 	for name in os.frok os.for os.syscal.begin; do
 		tells 1 "*no pair or event type '$name' (did you mean 'os.*" ptrace-stat --diff --fail-if="count $name > 0" before.log after.log
