@@ -165,13 +165,12 @@ static void resolve_times(struct ptrc_check *c)
 static void find_losses(struct ptrc_check *c)
 {
 	struct ptrc_ending *ending = &c->judge.ending;
-	const struct ptrc_period *span = &c->query->select.span;
 
 	ending->ns = ptrc_judge_end_ns(&c->judge, c->query->trace.last);
-	ending->ns = span->last < ending->ns ? span->last : ending->ns;
+	ending->ns = ending->last_ns < ending->ns ? ending->last_ns : ending->ns;
 	/* If the selected time ends before the trace does, an event that is not judged may still be
 	 * the answer or the end of a pair that a rule waits for. */
-	ending->have_all_ended = span->last >= c->query->trace.last;
+	ending->have_all_ended = ending->last_ns >= c->query->trace.last;
 	/* If it could not be decided whether an event is selected, this event counts as lost. */
 	ending->has_unplaced_loss = ptrc_query_undecided(c->query) != 0;
 	for (size_t i = 0; i < c->query->source_count; i++) {
@@ -505,6 +504,7 @@ enum ptrc_exit ptrc_check_judge(struct ptrc_check *c)
 		c->judge.ending.start_ns = q->select.span.first > q->trace.first
 						   ? q->select.span.first
 						   : q->trace.first;
+		c->judge.ending.last_ns = q->select.span.last;
 		ptrc_query_run(q);
 	}
 	is_done &= ptrc_query_finish(q, is_done);

@@ -93,9 +93,11 @@ static bool is_end(const struct ptrc_role *role)
 	return role->event && kind_of(role->trial)->has_ends;
 }
 
-/* Counts a place of loss, after the rules have noted it. */
+/* Counts a place of loss, after the rules have noted it. The rules are judged as if the trace had ended with the
+ * selected time, so they note a later loss at that end. */
 static void add_gap(struct ptrc_judge *j, int64_t ns, unsigned int source)
 {
+	ns = ns < j->ending.last_ns ? ns : j->ending.last_ns;
 	for (size_t i = 0; i < j->rules->count; i++) {
 		struct ptrc_trial *t = &j->trials[i];
 
@@ -135,6 +137,8 @@ void ptrc_judge_take_deleted(struct ptrc_judge *j, unsigned int source)
 
 void ptrc_judge_take_early_end(struct ptrc_judge *j, int64_t ns, unsigned int source)
 {
+	if (ns > j->ending.last_ns)
+		return;
 	for (size_t i = 0; i < j->rules->count; i++) {
 		struct ptrc_trial *t = &j->trials[i];
 
@@ -180,6 +184,11 @@ void ptrc_judge_take(struct ptrc_judge *j, const struct ptrc_roles *roles, struc
 	bool is_restart = s->is_stopped && n.at.id == POSIX_TRACE_START;
 	bool was_paused;
 
+	if (__builtin_expect(n.at.ns > j->ending.last_ns, 0)) {
+		if (ptrc_reader_is_loss(view->reader))
+			ptrc_judge_take_gap(j, n.at.ns, source);
+		return;
+	}
 	j->event_count++;
 	s->is_stopped = n.at.id == POSIX_TRACE_STOP || (s->is_stopped && !is_restart);
 	if (n.at.id == POSIX_TRACE_STOP)
@@ -265,6 +274,7 @@ void ptrc_judge_begin(struct ptrc_judge *j, const struct ptrc_rules *rules, size
 	*j = (struct ptrc_judge){
 		.rules = rules,
 		.source_count = source_count,
+		.ending.last_ns = INT64_MAX,
 		.ending.early_end_ns = INT64_MAX,
 	};
 	j->sources = ptrc_cli_allocate(source_count * sizeof(*j->sources));

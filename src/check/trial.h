@@ -77,6 +77,8 @@ struct ptrc_ending {
 	int64_t ns;
 	/* The start of the selected time, or the time of the first event if that is later. */
 	int64_t start_ns;
+	/* The end of the selected time; INT64_MAX if it has none. A later event is taken only if it reports a loss. */
+	int64_t last_ns;
 	/* The number of places so far, in all logs, where events were lost. Each event that is read while another
 	 * log is at such a place also adds 1: that log may have lost the event's answer or the end of its pair. */
 	uint64_t gap_count;

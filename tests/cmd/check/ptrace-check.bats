@@ -777,6 +777,15 @@ odd_rules() {
 	last=$(ptrace-dump --json -e a --where='data.id == 3' run.log | jq -r .time)
 	exits 0 ptrace-check --after='a -> b' run.log
 	exits 4 ptrace-check --after='a -> b' --until="$last" run.log
+	# It makes nothing late, nor does a stop, or the end of another log.
+	printf 'event %s\n' '1000000 1 1 a' '2000000 1 1 b' '9000000 1 1 posix_trace_stop' '10000000 1 1 posix_trace_start' | made stops.log
+	head -c -288 stops.log >open.log
+	printf 'event 20000000 2 2 c' | made other.log
+	for logs in stops.log 'open.log other.log'; do
+		# shellcheck disable=SC2086 # several words
+		answers 4 'all(.rules[]; .open == 1)' ptrace-check --json --until=+500us --after='a -> b within 5ms' \
+			--max='a..b < 5ms' $logs
+	done
 	tells 1 '*no.such: no event type has such a name*' ptrace-check --no-loss --event=no.such run.log
 	reports 2 "--where: function, file and line need --symbols, which cannot be used here*" \
 		ptrace-check --no-loss --where='line == 3' run.log

@@ -65,10 +65,12 @@ static void begin(const char *rule)
  * little of it; @ and a time in microseconds. ! is a place where events were lost; . is an event that no
  * rule is about, such as the last one. z is an event that lacks the key. S is the stop of a full stream,
  * P the stop by a call, G the start behind either, O an overflow, R the resume behind it. X is the
- * last event of a log that has no end.
+ * last event of a log that has no end. U, which comes first, is the end of the selected time.
  */
 static void take(const char *script)
 {
+	static const struct ptrc_roles none;
+
 	script += *script == ' ';
 	while (*script && *script != '=' && !isalpha(script[1])) {
 		char event = *script++;
@@ -94,9 +96,13 @@ static void take(const char *script)
 		CHECK_EQ(*script, '@');
 		ns = (int64_t)(strtod(script + 1, (char **)(uintptr_t)&script) * 1000);
 		script += *script == ' ';
+		if (event == 'U') {
+			judge.ending.last_ns = ns;
+			continue;
+		}
 		if (!judge.ending.start_ns)
 			judge.ending.start_ns = ns;
-		judge.ending.ns = ns;
+		judge.ending.ns = ns < judge.ending.last_ns ? ns : judge.ending.last_ns;
 		if (event == '!')
 			ptrc_judge_take_gap(&judge, ns, source);
 		if (event == 'X') {
@@ -119,7 +125,10 @@ static void take(const char *script)
 		if (event == 'S')
 			reader.data = (unsigned char *)&reason;
 		ptrc_view_find_layout(&view, rules.layouts);
-		ptrc_judge_take(&judge, roles[reader.event.posix_event_id], &view, source);
+		ptrc_judge_take(&judge,
+				ns > judge.ending.last_ns ? &none
+							  : roles[reader.event.posix_event_id],
+				&view, source);
 	}
 }
 
@@ -452,6 +461,24 @@ TEST(a_log_without_an_end_is_unknown_from_its_last_event_on, "")
 		"pair: [a, b], max: '< 9us' <- a#1@1 !#1@2 X#1@20 .@90 => undecided: 0 pairs, at least 1 wanted; events were lost; the log has no end",
 		"a1@1 X#1@20 b1@22 .@90 => fail: 0 pairs; 1 begin without an end | 1 no end for 19us",
 		"a1@1 X#1@5 b1@22 .@90 => undecided: 0 pairs, at least 1 wanted; 1 open at the end of the log | 1 no end for 4us");
+}
+
+TEST(what_comes_after_the_selected_time_makes_no_rule_late, "")
+{
+	CHECK_CASES(end,
+		"after: a, expect: b, within: 150us",
+		"U@70 a@1 b@80 P@180 G@190 .@200 => undecided: 0 of 1 answered; 1 open at the end of the log | 1 not answered by the end of the log",
+		"U@70 a@1 b@80 X#1@180 .@200 => undecided: 0 of 1 answered; 1 open at the end of the log | 1 not answered by the end of the log",
+		/* Losses count wherever they are, but do not make the selected time longer. */
+		"U@70 a@1 b@80 !@180 => undecided: 0 of 1 answered; events were lost | 1 not answered by what is there",
+		"U@70 a@1 b@80 O@180 R@190 => undecided: 0 of 1 answered; events were lost | 1 not answered by what is there",
+		"U@170 a@1 b@180 !@190 => fail: 1 of 1 not answered in time | 1 not answered for 169us",
+		"pair: [a, b], by: data.id, max: '< 150us'",
+		"U@70 a@1 b@80 P@180 G@190 .@200 => undecided: 0 pairs, at least 1 wanted; 1 open at the end of the log | 1 no end for 69us",
+		"U@70 a@1 b@80 X#1@180 .@200 => undecided: 0 pairs, at least 1 wanted; 1 open at the end of the log | 1 no end for 69us",
+		"U@70 a@1 b@80 !@180 => undecided: 0 pairs, at least 1 wanted; events were lost",
+		"U@70 a@1 b@80 O@180 R@190 => undecided: 0 pairs, at least 1 wanted; events were lost",
+		"U@170 a@1 b@180 !@190 => fail: 0 pairs; 1 begin without an end | 1 no end for 169us");
 }
 
 /* What breaks the rule, and nothing else. */
