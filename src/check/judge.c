@@ -25,32 +25,34 @@ static const struct ptrc_kind *kind_of(const struct ptrc_trial *t)
 	return kinds[t->rule->kind];
 }
 
-/* Whether it is unknown if the event belongs to the rule, or what its key is, because its data was cut or
- * does not fit its layout. */
-static bool is_unsure(const struct ptrc_role *role, struct ptrc_view *view)
+/* Whether the event, whose data was cut or does not fit its layout, may fulfil the conditions. *is_unsure becomes
+ * whether that is unknown. */
+static bool may_hold(const struct ptrc_role *role, struct ptrc_view *view, bool *is_unsure)
 {
-	const struct ptrc_rule *r = role->trial->rule;
-	const struct ptrc_rule_event *e = &r->events[role->event];
-	bool may_hold = true;
-	bool is_any = false;
+	const struct ptrc_rule_event *e = &role->trial->rule->events[role->event];
 
-	for (size_t i = 0; i < 2 && may_hold; i++) {
+	*is_unsure = false;
+	for (size_t i = 0; i < 2; i++) {
 		bool is_this = false;
 
-		may_hold = !e->wheres[i] || ptrc_where_may_hold(e->wheres[i], view, &is_this);
-		is_any |= is_this;
+		if (e->wheres[i] && !ptrc_where_may_hold(e->wheres[i], view, &is_this))
+			return *is_unsure = false;
+		*is_unsure |= is_this;
 	}
-	if (!may_hold && !role->is_by_type)
-		return false;
-	return (may_hold && is_any) || (r->by_text && ptrc_view_has_lost(view, &r->by));
+	return true;
 }
 
-/* Counts the event in .cut or .misfits, once for the rule, if is_unsure(). */
+/* Counts the event in .cut or .misfits, once for the rule, if it is unknown whether it belongs to the rule, or what its
+ * key is. */
 static void count_loss(struct ptrc_judge *j, const struct ptrc_role *role, struct ptrc_view *view)
 {
 	struct ptrc_trial *t = role->trial;
+	bool is_unsure, is_keyed;
 
-	if (t->maimed_event == j->event_count || !is_unsure(role, view))
+	if (t->maimed_event == j->event_count)
+		return;
+	is_keyed = (may_hold(role, view, &is_unsure) || role->is_by_type) && t->rule->by_text;
+	if (!is_unsure && !(is_keyed && ptrc_view_has_lost(view, &t->rule->by)))
 		return;
 	t->maimed_event = j->event_count;
 	t->cut += ptrc_view_is_cut(view);
@@ -79,10 +81,17 @@ static void take_role(struct ptrc_now *n, const struct ptrc_role *role)
 	n->event = role->event;
 	n->is_selected =
 		ptrc_where_all_hold(role->trial->rule->events[role->event].wheres, 2, n->view);
+	/* The view has noted whether fields that the expressions used were cut or did not fit the layout. A comparison
+	 * with such a field is false, but its negation is not true: the event counts as missing. */
+	if (__builtin_expect(ptrc_view_is_maimed(n->view), 0) && n->is_selected) {
+		bool is_unsure;
+
+		may_hold(role, n->view, &is_unsure);
+		n->is_selected = !is_unsure;
+	}
 	if (n->is_selected || role->is_by_type)
 		take(n);
-	/* The view has noted whether fields that the expressions used were cut or did not fit the
-	 * layout. */
+	/* The key of a rule may have been such a field, too. */
 	if (__builtin_expect(ptrc_view_is_maimed(n->view), 0))
 		count_loss(n->judge, role, n->view);
 }

@@ -963,7 +963,16 @@ TEST(data_that_is_missing, "")
 		{"exists: a where data.id > 5", "undecided: did not happen; data of events is missing"},
 		{"count: a, max: 3, per: data.id", "undecided: 0 events; data of events is missing"},
 		{"before: a, require: b, by: data.id", "undecided: there was none; data of events is missing"},
-		{"count: '[ab]', min: 2, where: '!(data.id > 5)'", "pass: 3 events"},
+		/* A comparison with what is missing is false, but its negation is not true. */
+		{"never: a, where: '!(data.id > 5)'", "undecided: did not happen; data of events is missing"},
+		{"never: a where !data.id", "undecided: did not happen; data of events is missing"},
+		{"exists: a where !(data.id > 5)", "undecided: did not happen; data of events is missing"},
+		{"count: a, min: 1, where: '!(data.id > 5)'", "undecided: 0 events; data of events is missing"},
+		{"count: a, max: 0, where: '!(data.id > 5)'", "undecided: 0 events; data of events is missing"},
+		{"after: a where !data.id, expect: c", "undecided: there was none, at least 1 wanted; data of events is missing"},
+		{"pair: [a where !data.id, b], max: 0s, min_count: 0", "undecided: 0 pairs; data of events is missing"},
+		{"pair: [c, a where !data.id], max: 0s, min_count: 0", "undecided: 0 pairs; data of events is missing"},
+		{"count: '[ab]', min: 2, where: '!(data.id > 5)'", "pass: 2 events"},
 		/* It makes no difference to these. */
 		{"never: c, where: 'data.id > 5'", "pass: did not happen"},
 		{"never: a, where: 'data.id > 5 && pid == 1'", "pass: did not happen"},
