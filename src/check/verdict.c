@@ -144,13 +144,18 @@ static void decide_each(struct ptrc_trial *t, const struct ptrc_ending *e, struc
 		[PTRC_RULE_BEFORE] = "lack what they require before them",
 		[PTRC_RULE_ORDER] = "out of order",
 	};
-	bool is_sure = !e->has_unplaced_loss;
 	uint64_t all = t->kept + t->broken + t->doubtful + t->open;
 	/* Each event of the list has happened, in order and before any loss. So no lost event can have been the first
 	 * of its place in the list. */
-	bool is_whole = r->kind == PTRC_RULE_ORDER && !r->by_text && t->is_whole && is_sure;
+	bool is_whole =
+		r->kind == PTRC_RULE_ORDER && !r->by_text && t->is_whole && !e->has_unplaced_loss;
 
-	f->is_broken = t->broken && is_sure;
+	/* An event that is missing at an unknown time may be the one that any of these lacks. */
+	if (e->has_unplaced_loss) {
+		t->doubtful += t->broken;
+		t->broken = 0;
+	}
+	f->is_broken = t->broken;
 	f->has_loss = has_gap(t, e) && !is_whole;
 	f->is_open = t->open || (e->is_unclosed && !is_whole);
 	f->count = r->kind == PTRC_RULE_ORDER ? t->kept + count_ignored(t) : t->matched;
@@ -179,6 +184,14 @@ static bool is_kept(const struct ptrc_rule_bound *b, uint64_t below, uint64_t co
 	return (below >= ptrc_quantile_rank(count, b->per_million)) == ptrc_rule_is_upper(b);
 }
 
+/* Called for a bound that the pairs that are known break. With `at_loss: ignore` the rule may pass all the same, because
+ * events are missing at an unknown time. */
+static void put_excuse(const struct ptrc_trial *t, const struct ptrc_ending *e, struct findings *f)
+{
+	if (e->has_unplaced_loss && is_loss_ignored(t))
+		ptrc_buffer_text(&f->text, ", in doubt");
+}
+
 /* Decides the bound twice: once as if the pairs without an end were as short as possible, and once as if they
  * were as long as possible. If the results differ, the bound is undecided. With `at_end: ignore`, a pair
  * without an end counts only if it has exceeded the bound already. */
@@ -199,10 +212,11 @@ static void decide_bound(struct ptrc_trial *t, const struct ptrc_ending *e, size
 	/* If a log was not closed, any number of pairs may be missing: only limits are surely broken. */
 	is_broken = !is_kept_if_long && !is_kept_if_short &&
 		    (!e->is_unclosed || ptrc_rule_is_limit(b) || is_end_ignored);
-	/* One duration beyond a limit breaks it, whatever events were lost. This includes the time that an
-	 * open pair had lasted until the next loss. */
+	/* One duration beyond a limit breaks it, whatever events were lost. This includes the time that an open pair
+	 * had lasted until the next loss. But any pair may be one during which an event is missing at an unknown
+	 * time. */
 	if (f->has_loss)
-		is_broken &= is_loss_ignored(t) || (ptrc_rule_is_limit(b) && !e->has_unplaced_loss);
+		is_broken &= (is_loss_ignored(t) || ptrc_rule_is_limit(b)) && !e->has_unplaced_loss;
 	f->is_broken |= is_broken;
 	t->broken_bounds |= (unsigned int)is_broken << i;
 	f->is_open |= is_kept_if_long != is_kept_if_short;
@@ -218,6 +232,8 @@ static void decide_bound(struct ptrc_trial *t, const struct ptrc_ending *e, size
 	if (is_kept_if_long && is_kept_if_short && !is_kept(b, t->below[i], t->kept))
 		ptrc_buffer_format(&f->text, ", kept by %" PRIu64 " begin%s without an end", open,
 				   plural(open));
+	else if (!is_kept(b, t->below[i], t->kept))
+		put_excuse(t, e, f);
 	ptrc_buffer_char(&f->text, ')');
 }
 
@@ -243,9 +259,11 @@ static void decide_pair(struct ptrc_trial *t, const struct ptrc_ending *e, struc
 	if (!t->sources)
 		return;
 	/* The pairs counted in t->most were certainly open, unless events were lost at an unknown place. */
-	f->is_broken |= t->most > r->at_most && (!e->has_unplaced_loss || is_loss_ignored(t));
-	ptrc_buffer_format(&f->text, "; %" PRIu64 " at once (bound %" PRIu64 ")", t->most,
-			   r->at_most);
+	f->is_broken |= t->most > r->at_most && !e->has_unplaced_loss;
+	ptrc_buffer_format(&f->text, "; %" PRIu64 " at once (bound %" PRIu64, t->most, r->at_most);
+	if (t->most > r->at_most)
+		put_excuse(t, e, f);
+	ptrc_buffer_char(&f->text, ')');
 }
 
 static void decide_loss(struct ptrc_trial *t, const struct ptrc_ending *e, struct findings *f)

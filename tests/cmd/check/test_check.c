@@ -565,7 +565,8 @@ TEST(after, "")
 		"a1@1 !@7 b1@8 => fail: 1 of 1 not answered in time | 1 not answered for 6us",
 		"a1@1 !@2 !@7 b1@8 => undecided: 0 of 1 answered; events were lost | 1 answered after 7us",
 		"!@1 a1@2.1 b1@8.1 => fail: 1 of 1 not answered in time | 2.1 answered after 6us",
-		"a1@2 b1@8 holed => undecided: 1 of 1 not answered in time; events were lost | 2 answered after 6us",
+		"a1@2 b1@8 holed => undecided: 0 of 1 answered; events were lost | 2 answered after 6us",
+		", at_loss: ignore <- a1@2 b1@8 a2@9 b2@10 holed => pass: 1 of 2 answered",
 		/* Nothing that is to be answered. */
 		"b1@1 => fail: there was none, at least 1 wanted",
 		"!@1 b1@1 => undecided: there was none, at least 1 wanted; events were lost",
@@ -605,7 +606,7 @@ TEST(before, "")
 		"a1@2 !@3.1 b1@4 => fail: 1 of 1 lack what they require before them | 2 none before it",
 		"b1@1 a1@2 !@3 => undecided: 1 of 1 have what they require before them; events were lost",
 		"b1@1 a1@2 open => undecided: 1 of 1 have what they require before them; the log has no end",
-		"a1@2 holed => undecided: 1 of 1 lack what they require before them; events were lost | 2 none before it",
+		"a1@2 holed => undecided: 0 of 1 have what they require before them; events were lost | 2 none before it",
 		"b1@2 => pass: there was none",
 		"before: a, require: b, min_count: 1 <- b1@2 => fail: there was none, at least 1 wanted",
 		"before: a, require: b, within: 5us <- b@1 a@6 a@7 => fail: 1 of 2 lack what they require before them | 7 the last one before it was 6us earlier",
@@ -688,6 +689,7 @@ TEST(losses_leave_how_many_pairs_are_open_undecided, "")
 		/* The end of the first may have been lost, and so near that it counts as before. */
 		"a1/1@10 a2/2@20 !@20.5 b2/2@30 => undecided: 0 pairs; 1 at once (bound 1); events were lost",
 		"a1@10 a2@20 b1@30 b2@40 holed => undecided: 2 pairs; 2 at once (bound 1); events were lost",
+		", at_loss: ignore <- a1@10 a2@20 b1@30 b2@40 holed => pass: 2 pairs; 2 at once (bound 1, in doubt)",
 		", at_loss: ignore <- a1@10 !@20 a2@30 b2@40 => pass: 1 pair; 1 at once (bound 1)",
 		/* Here begins are counted, and no end adds one. */
 		", min_count: 2 <- a1@10 => fail: 0 pairs; 1 at once (bound 1), at least 2 wanted | 10 no end for 0ns",
@@ -816,6 +818,10 @@ TEST(pair, "")
 		"!@1 a1@2 .@6 => undecided: 0 pairs, at least 1 wanted; events were lost; 1 open at the end of the log | 2 no end for 4us",
 		"a1@2 !@3 .@80 => undecided: 0 pairs, at least 1 wanted; events were lost",
 		"a1@2 .@80 holed => undecided: 0 pairs, at least 1 wanted; events were lost; 1 open at the end of the log | 2 no end for 78us",
+		/* With ignore, too, any pair may be one during which events were lost. */
+		", at_loss: ignore <- a1@1 b1@2 a2@3 .@80 holed => pass: 1 pair; max 1us (bound < 5us); 1 begin without an end",
+		", at_loss: ignore <- a1@1 b1@20 holed => pass: 1 pair; max 19us (bound < 5us, in doubt)",
+		"pair: [a, b], by: data.id, p99: '< 5us', at_loss: ignore <- a1@1 b1@2 a2@3 .@80 holed => pass: 1 pair; p99 1us (bound < 5us); 1 begin without an end",
 		"pair: [a, b], by: data.id, min: '> 5us' <- !@1 a1@2 .@5 => undecided: 0 pairs, at least 1 wanted; events were lost; 1 open at the end of the log | 2 no end for 3us",
 		"pair: [a, b], by: data.id, p50: '< 5us' <- !@1 a1@2 .@80 => undecided: 0 pairs, at least 1 wanted; events were lost; 1 open at the end of the log | 2 no end for 78us",
 		/* A begin without an end makes no difference to this quantile. */
@@ -998,7 +1004,7 @@ TEST(data_that_was_cut, "")
 		/* The event that is there breaks the rule all the same. */
 		"never: a, where: 'data.id > 5' <- a1~@1 a6@2 => fail: happened 1 time | 2 happened",
 		/* An answer may be the one whose data was cut. */
-		"after: a, expect: b, within: 5us, by: data.id <- a1@1 b1~@2 .@90 => undecided: 1 of 1 not answered in time; data of events is missing | 1 not answered for 89us",
+		"after: a, expect: b, within: 5us, by: data.id <- a1@1 b1~@2 .@90 => undecided: 0 of 1 answered; data of events is missing | 1 not answered for 89us",
 		"never: a, where: data == 'x'",
 		"a1~@1 => undecided: did not happen; data of events is missing",
 		"a1_@1 => pass: did not happen",
