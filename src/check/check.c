@@ -305,6 +305,13 @@ static void note_cut(const struct ptrc_check *c, struct ptrc_trial *t)
 	}
 }
 
+/* Called for a rule of which some events lack the field of its key: whether all events that it is about lack the field
+ * or, if there is none of these, all its other events. */
+static bool lacks_key(const struct ptrc_trial *t)
+{
+	return !t->matched && (t->lacks_key & 1U || !t->table.count);
+}
+
 static void add_notes(const struct ptrc_check *c, struct ptrc_trial *t)
 {
 	const struct ptrc_rule *r = t->rule;
@@ -316,7 +323,7 @@ static void add_notes(const struct ptrc_check *c, struct ptrc_trial *t)
 	if (t->without_key &&
 	    add_note(t, "%" PRIu64 " event%s left out, without %s", t->without_key,
 		     t->without_key == 1 ? "" : "s", r->by_text) &&
-	    !t->matched)
+	    lacks_key(t))
 		fail_by_note(c, t, NULL);
 	note_count(t, t->cut, "event[ had its|s had their] data cut");
 	note_count(t, t->misfits, "event[ has|s have] data that does not fit its layout");

@@ -119,6 +119,7 @@ static inline const struct ptrc_judge_key *ptrc_now_key(struct ptrc_now *n)
 	}
 	if (k->has_key)
 		return k;
+	t->lacks_key |= (unsigned int)n->is_selected << n->event;
 	if (n->is_selected && t->keyless_event != n->judge->event_count) {
 		t->keyless_event = n->judge->event_count;
 		t->without_key++;

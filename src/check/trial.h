@@ -148,6 +148,8 @@ struct ptrc_trial {
 	uint64_t maimed_event;
 	/* The same of the event that was counted last in .without_key. */
 	uint64_t keyless_event;
+	/* Bit i: an event that matches event i of the rule lacks the field. */
+	unsigned int lacks_key;
 	/* The number of events of which it is unknown whether they belong to the rule, because
 	 * matching a pattern of an expression would have taken too long. */
 	uint64_t undecided;

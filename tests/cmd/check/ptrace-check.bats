@@ -117,6 +117,25 @@ rules() {
 	answers 0 '.pairs[0].without_key == 1' ptrace-stat --json --decode='a=json' --pair='a..a by data.id' run.log
 }
 
+@test "a required event that lacks the key is no reason to fail if another one has it" {
+	made some.log <<-'END'
+		layout auth.ok u32 session
+		layout auth.reload u32 count
+		layout db.write u32 session
+		layout cache.write u32 count
+		event 1000 1 1 auth.ok u32:7
+		event 2000 1 1 auth.reload u32:1
+		event 3000 1 1 cache.write u32:1
+	END
+	prints 0 $'pass *: there was none\n *note: 1 event left out, without data.session\n1 passed*' \
+		ptrace-check some.log --before 'db.write require auth.* by data.session'
+	# The events that it is about lack it, or all do.
+	for rule in 'cache.write require auth.* by data.session' 'cache.write require auth.ok by data.session' \
+		'db.write require *.reload by data.session'; do
+		prints 1 'fail *: [12] event* left out, without data.session*' ptrace-check some.log --before "$rule"
+	done
+}
+
 @test "JSON counts the pairs that break a rule, and those without an end" {
 	timeline run.log 1000:j.begin 2000:j.end 3000:j.begin 7000:j.end 8000:j.begin
 	timeline ended.log 1000:j.begin 2000:j.end 3000:j.begin 7000:j.end 8000:j.begin 9000:os.command
