@@ -226,27 +226,22 @@ add_note(struct ptrc_trial *t, const char *format, ...)
 
 /* Makes a rule fail that passes only because no event matched it. The latest note says that no event has an event type
  * or a data member that the rule names: most likely, the name is misspelt. So this note becomes the reason. If events
- * are missing, nothing can be concluded, and the rule still passes. absent: if not NULL, the pattern of the event type
+ * may be missing, they may have the name: see ptrc_trial_refute(). absent: if not NULL, the pattern of the event type
  * that is missing; the reason then says what to write if that is no mistake. */
-static void fail_by_note(const struct ptrc_check *c, struct ptrc_trial *t, const char *absent)
+static void fail_by_note(struct ptrc_trial *t, const char *absent)
 {
 	unsigned int kinds = 1U << PTRC_RULE_NEVER | 1U << PTRC_RULE_COUNT | 1U << PTRC_RULE_BEFORE;
+	PTRC_SCOPED char *advice = NULL;
+	const char *note = t->notes[t->note_count - 1];
 
-	if (t->verdict != PTRC_VERDICT_PASS || !(kinds & 1U << t->rule->kind) ||
-	    !ptrc_query_lacks_nothing(c->query))
+	if (t->verdict != PTRC_VERDICT_PASS || !(kinds & 1U << t->rule->kind))
 		return;
-	t->verdict = PTRC_VERDICT_FAIL;
-	free(t->reason);
-	t->reason = t->notes[--t->note_count];
-	if (!absent)
-		return;
-	if (strchr(absent, ' '))
-		t->reason = ptrc_cli_text("%s; if it may be absent, write ? for the blank",
-					  t->notes[t->note_count]);
-	else
-		t->reason = ptrc_cli_text("%s; if it may be absent, write %s*",
-					  t->notes[t->note_count], absent);
-	free(t->notes[t->note_count]);
+	if (absent && strchr(absent, ' '))
+		advice = ptrc_cli_text("%s; if it may be absent, write ? for the blank", note);
+	else if (absent)
+		advice = ptrc_cli_text("%s; if it may be absent, write %s*", note, absent);
+	if (ptrc_trial_refute(t, advice ? advice : note))
+		free(t->notes[--t->note_count]);
 }
 
 /* Adds a note that no event type matches the pattern. If the pattern has no '*', the note proposes similar names; a
@@ -264,7 +259,7 @@ static void note_missing(const struct ptrc_check *c, struct ptrc_trial *t, const
 	if (add_note(t, "no event type is called %s%s", pattern,
 		     ptrc_nearest_text(&nearest, proposal, sizeof(proposal))) &&
 	    is_name && t->rule->kind == PTRC_RULE_NEVER)
-		fail_by_note(c, t, pattern);
+		fail_by_note(t, pattern);
 }
 
 /* Adds a note that is a count and a text in the format of ptrc_cli_count(). */
@@ -324,7 +319,7 @@ static void add_notes(const struct ptrc_check *c, struct ptrc_trial *t)
 	    add_note(t, "%" PRIu64 " event%s left out, without %s", t->without_key,
 		     t->without_key == 1 ? "" : "s", r->by_text) &&
 	    lacks_key(t))
-		fail_by_note(c, t, NULL);
+		fail_by_note(t, NULL);
 	note_count(t, t->cut, "event[ had its|s had their] data cut");
 	note_count(t, t->misfits, "event[ has|s have] data that does not fit its layout");
 	note_count(t, t->unmatched_ends, "end[|s] without a begin");
@@ -494,7 +489,7 @@ static void note_members(struct ptrc_check *c, struct ptrc_trial *t)
 					     e->pattern, &vain);
 		for (size_t k = 0; k < vain.count; k++)
 			if (add_note(t, "%s", vain.texts[k]))
-				fail_by_note(c, t, NULL);
+				fail_by_note(t, NULL);
 		ptrc_cli_free_copies(&vain);
 	}
 }

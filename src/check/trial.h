@@ -262,6 +262,10 @@ void ptrc_trial_compare_clocks(struct ptrc_trial *, const struct ptrc_moment *fr
 /* Decides a rule. Called when all events have been taken. Sets the verdict and its reason. */
 void ptrc_trial_decide(struct ptrc_trial *);
 
+/* Makes a rule fail that passes, for this reason. But if events may be missing because of which the reason is not true,
+ * at_loss and at_end give the verdict. Returns false if the rule passes still. */
+bool ptrc_trial_refute(struct ptrc_trial *, const char *reason);
+
 /* Returns the cases that show why the verdict is what it is. */
 struct ptrc_cases *ptrc_trial_cases(struct ptrc_trial *);
 

@@ -8,6 +8,7 @@
 #include "src/check/trial.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "src/base/buffer.h"
 #include "src/fields/when.h"
@@ -324,6 +325,14 @@ static void worsen(enum ptrc_verdict *verdict, enum ptrc_rule_doubt doubt)
 		*verdict = PTRC_VERDICT_UNDECIDED;
 }
 
+static void worsen_by_doubts(struct ptrc_trial *t, const struct findings *f)
+{
+	if (f->has_loss)
+		worsen(&t->verdict, t->rule->at_loss);
+	if (f->is_open)
+		worsen(&t->verdict, t->rule->at_end);
+}
+
 /* Whether length_ns violates one of the bounds in t->broken_bounds: if is_long, an upper bound; else a lower bound. */
 static bool breaks(const struct ptrc_trial *t, uint64_t length_ns, bool is_long)
 {
@@ -431,10 +440,7 @@ void ptrc_trial_decide(struct ptrc_trial *t)
 	kinds[r->kind](t, &own, &f);
 	t->is_broken = f.is_broken;
 	t->verdict = f.is_broken ? PTRC_VERDICT_FAIL : PTRC_VERDICT_PASS;
-	if (f.has_loss)
-		worsen(&t->verdict, r->at_loss);
-	if (f.is_open)
-		worsen(&t->verdict, r->at_end);
+	worsen_by_doubts(t, &f);
 	if (f.count < r->min_count) {
 		/* For the kind after, f.count is the number of events that want an answer. Answers that are still to
 		 * come do not add to it. */
@@ -461,6 +467,26 @@ void ptrc_trial_decide(struct ptrc_trial *t)
 		show_pairs(t);
 	if (r->kind == PTRC_RULE_PAIR)
 		settle_pairs(t);
+}
+
+bool ptrc_trial_refute(struct ptrc_trial *t, const char *reason)
+{
+	struct findings f = {
+		.has_loss = has_loss(t->ending) || t->cut || t->misfits || t->undecided,
+		.is_open = t->ending->is_unclosed,
+		.text = PTRC_BUFFER_INIT,
+	};
+
+	t->verdict = f.has_loss || f.is_open ? PTRC_VERDICT_PASS : PTRC_VERDICT_FAIL;
+	worsen_by_doubts(t, &f);
+	if (t->verdict == PTRC_VERDICT_PASS)
+		return false;
+	ptrc_buffer_text(&f.text, reason);
+	put_doubts(t, &f, &f.text);
+	ptrc_buffer_char(&f.text, '\0');
+	free(t->reason);
+	t->reason = f.text.bytes;
+	return true;
 }
 
 struct ptrc_cases *ptrc_trial_cases(struct ptrc_trial *t)

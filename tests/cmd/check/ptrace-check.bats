@@ -183,6 +183,36 @@ broken() {
 	grep -q 'no event a has data.idd' stdout.txt && grep -q 'no event b has data.idd' stdout.txt
 }
 
+@test "a rule that a misspelt name keeps does not pass because a log is damaged, lacks events or has no end" {
+	rules=(--times 'req max 1 per data.id' --times 'req min 0 max 9 per data.id' --times 'req min 0 per data.id'
+		--before 'req require req by data.id' --never 'req where data.id == 1' --never 'rek')
+	made run.log <<-'END'
+		layout req json
+		event 1000 1 1 req str:{"n":1}
+		event 2000 1 1 req str:{"n":2}
+	END
+	(cat run.log && head -c 5000 /dev/zero) >damaged.log
+	head -c -288 run.log >open.log
+	made lost.log <<-'END'
+		layout req json
+		event 1000 1 1 req str:{"n":1}
+		lost 1
+	END
+	for log in run.log damaged.log; do
+		answers 1 '.failed == 6' ptrace-check --json "${rules[@]}" $log
+	done
+	for log in open.log lost.log; do
+		answers 4 '.undecided == 6' ptrace-check --json "${rules[@]}" $log
+	done
+	prints 4 'undecided *: 1 event left out, without data.id; events were lost*' \
+		ptrace-check --times 'req min 0 per data.id' lost.log
+	printf '%s\n' 'rules:' '  - {count: req, min: 0, per: data.id, at_loss: ignore, at_end: ignore}' \
+		'  - {count: req, max: 0, per: data.id, at_loss: fail, at_end: fail}' >rules.yaml
+	for log in open.log lost.log; do
+		prints 1 $'pass *: 0 events\n *note: * left out, without data.id\nfail *' ptrace-check rules.yaml $log
+	done
+}
+
 @test "a rule or a selection about a member that only other events have fails" {
 	made run.log <<-'END'
 		layout a u32 id
