@@ -86,17 +86,19 @@ static const char *take_word(struct rest *r)
 	return ptrc_rule_keep(r->text + r->size, end - r->size);
 }
 
-/* Takes a bound: the text from its < or > on. If `quantile` is NULL, the word before that sign is the
- * quantile. */
+/* Takes a bound: the text from its < or > on, which "by FIELD" may follow. If `quantile` is NULL, the word before that
+ * sign is the quantile. */
 static void take_bound(struct ptrc_rule_draft *d, struct rest *r, const char *quantile)
 {
 	size_t below = ptrc_where_find_word(r->text, r->size, "<", true);
 	size_t above = ptrc_where_find_word(r->text, r->size, ">", true);
 	size_t at = below == r->size || (above != r->size && above > below) ? above : below;
+	struct rest bound = {r->text + at, r->size - at};
 
 	if (at == r->size)
 		ptrc_rule_refuse(d, &d->mark, "'%.200s' lacks a bound such as '< 3ms'", r->text);
-	d->bounds[0].text = ptrc_rule_keep(r->text + at, r->size - at);
+	take(d, &bound, by_words);
+	d->bounds[0].text = ptrc_rule_keep(bound.text, bound.size);
 	r->size = at;
 	d->bounds[0].key = quantile ? quantile : take_word(r);
 	d->bound_count = 1;
@@ -105,16 +107,25 @@ static void take_bound(struct ptrc_rule_draft *d, struct rest *r, const char *qu
 				 d->bounds[0].key);
 }
 
-/* Takes "N at once" off the end of the text. */
+static bool ends_with(const struct rest *r, const char *end)
+{
+	size_t size = strlen(end);
+
+	return r->size > size && !memcmp(r->text + r->size - size, end, size);
+}
+
+/* Takes "N at once", which "by FIELD" may follow, off the end of the text. */
 static void take_at_most(struct ptrc_rule_draft *d, struct rest *r)
 {
 	static const char end[] = " at once";
-	size_t at = r->size < sizeof(end) ? 0 : r->size - (sizeof(end) - 1);
+	size_t at;
 
-	if (!at || memcmp(r->text + at, end, sizeof(end) - 1))
+	if (!ends_with(r, end))
+		take(d, r, by_words);
+	if (!ends_with(r, end))
 		ptrc_rule_refuse(d, &d->mark, "'%.200s' lacks a bound such as '3 at once'",
 				 r->text);
-	while (at && r->text[at - 1] != ' ')
+	for (at = r->size - (sizeof(end) - 1); at && r->text[at - 1] != ' ';)
 		at--;
 	d->texts[PTRC_RULE_KEY_AT_MOST] = ptrc_rule_keep(r->text + at, r->size - at);
 	r->size = at;

@@ -597,6 +597,14 @@ odd_rules() {
 		>told.txt || [ "$?" -eq 4 ]
 	[ "$(grep -c '^pass' told.txt)" -eq 4 ]
 	[ "$(grep -c '^undecided .*1 open at the end' told.txt)" -eq 1 ]
+	made pairs.log <<<'event 1000 1 1 job.begin
+event 2000 1 1 job.end'
+	for rule in 'p99=job < 1s' 'pair=job p75 < 1s' 'at-most=job 5 at once' 'max=job.begin..job.end<1s'; do
+		prints 0 'pass *job* by pid *' ptrace-check pairs.log "--$rule by pid"
+		reports 2 "*--${rule%%=*}: nothing follows 'by'*" ptrace-check pairs.log "--$rule by"
+		reports 2 "*--${rule%%=*}: by: is given twice*" ptrace-check pairs.log "--${rule/job/job by tid} by pid"
+	done
+	reports 2 "*lacks a bound such as '3 at once'*" ptrace-check pairs.log '--at-most=job 5 at by pid'
 	reports 2 "*--times: max: is given twice*" ptrace-check run.log --times 'traced.event max 8 min 3 max 9'
 	reports 2 "*--exists: nothing follows 'of'*" ptrace-check run.log --exists 'a within 2s of'
 	reports 2 "*--after: nothing follows 'by'*" ptrace-check run.log --after 'a -> b within 2s by'
