@@ -402,7 +402,7 @@ static void advance(struct ptrc_drain *d, const struct ptrc_drain_note *note)
 	/* Lost events are counted before the chunk is advanced. If this keeper dies in between,
 	 * its successor counts them a second time, which is better than not at all. */
 	if (note->lost)
-		ptrc_add_relaxed(&d->stream->header->lost_events, note->lost);
+		ptrc_status_count_losses(d->stream->header, note->lost);
 	ptrc_consumer_advance(&d->consumer, &d->pinned, consumed, note->events);
 }
 

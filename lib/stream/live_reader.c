@@ -620,7 +620,7 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, struct ptrc_live_event *ev
 			continue;
 		if (place == DROP) {
 			if (!r->is_tee && !(event->id_flags & PTRC_REC_HIDDEN))
-				ptrc_add_relaxed(&h->lost_events, 1);
+				ptrc_status_count_loss(h);
 			continue;
 		}
 		event->ns = ptrc_clock_realtime(h, &r->clock, event->stamp);

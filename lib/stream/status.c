@@ -84,9 +84,9 @@ void ptrc_status_export(uint64_t bits, struct posix_trace_status_info *st)
 		bits & PTRC_ST_LOG_FULL ? POSIX_TRACE_FULL : POSIX_TRACE_NOT_FULL;
 }
 
-void ptrc_status_count_loss(struct ptrc_stream_header *h)
+void ptrc_status_count_losses(struct ptrc_stream_header *h, uint64_t events)
 {
-	ptrc_add_relaxed(&h->lost_events, 1);
+	ptrc_add_relaxed(&h->lost_events, events);
 	if (!(ptrc_load_relaxed(&h->status) & PTRC_ST_OVERRUN))
 		ptrc_status_set(h, PTRC_ST_OVERRUN | PTRC_ST_EVER_OVERRUN);
 }

@@ -39,8 +39,13 @@ static inline uint64_t ptrc_status_run(uint64_t status)
 struct posix_trace_status_info;
 void ptrc_status_export(uint64_t bits, struct posix_trace_status_info *st);
 
+/* Counts lost events, and stores in the status that events were lost. */
+void ptrc_status_count_losses(struct ptrc_stream_header *h, uint64_t events);
 /* Counts an event that was lost because there was no room. */
-void ptrc_status_count_loss(struct ptrc_stream_header *h);
+static inline void ptrc_status_count_loss(struct ptrc_stream_header *h)
+{
+	ptrc_status_count_losses(h, 1);
+}
 
 /* Whether the current run has stopped because the stream was full. Events from stamp *cut on do
  * not belong to the run. */

@@ -96,6 +96,47 @@ TEST(flushing_makes_room_in_a_logged_loop_stream, "STATUS-08 LOG-18 STATUS-11", 
 	ts_shutdown(trid);
 }
 
+/* An event in a chunk that stays this thread's, and so is not overwritten. */
+static void *emit_and_wait(void *arg)
+{
+	_Atomic int *step = arg;
+
+	ts_emit(UNNAMED, 0);
+	*step = 1;
+	while (*step == 1)
+		harness_sleep_ms(1);
+	return NULL;
+}
+
+TEST(an_older_event_is_an_overrun_when_it_is_dropped, "STATUS-11 STATUS-14", NEEDS_KEEPER)
+{
+	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
+
+	for (int is_logged = 0; is_logged < 2; is_logged++) {
+		trace_id_t trid = is_logged ? ts_create_log(0, &attr, ts_temp_file())
+					    : ts_create(0, &attr);
+		_Atomic int step = 0;
+
+		ts_start(trid);
+		pthread_t thread = ts_thread(emit_and_wait, (void *)&step);
+		CHECK_EVENTUALLY(step == 1);
+		ts_flood(SMALL, UNNAMED, 100, 0);
+		unsigned long overwritten = ts_figure(trid, "lost_events");
+		ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
+		ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_FULL, POSIX_TRACE_NO_OVERRUN);
+		if (is_logged)
+			ts_flush(trid);
+		else
+			ts_read_all(trid);
+		CHECK_GT(ts_figure(trid, "lost_events"), overwritten);
+		ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_OVERRUN);
+		ts_expect_running(trid);
+		step = 2;
+		ts_join(thread);
+		ts_shutdown(trid);
+	}
+}
+
 TEST(overwriting_what_was_read_is_no_loss, "STATUS-11 GETNEXT-05")
 {
 	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, SMALL, 256);
