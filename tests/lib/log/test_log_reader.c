@@ -683,6 +683,30 @@ TEST(several_gaps_are_told_each, "OPEN-15")
 	ptrc_log_stream_close(l);
 }
 
+TEST(a_packet_without_a_header_in_a_ring_without_an_end_is_no_damage, "OPEN-15")
+{
+	size_t at = PTRC_LOG_RING_OFFSET;
+	struct ptrc_log_packet h;
+	struct sample p;
+
+	make_sample(&p, -POSIX_TRACE_LOOP, NOT_CLOSED);
+	/* The second packet of events. */
+	for (;; at += sizeof(h) + ptrc_align8(h.length)) {
+		memcpy(&h, p.bytes + at, sizeof(h));
+		CHECK_EQ(h.magic, PTRC_LOG_PACKET_MAGIC);
+		if (h.type == PTRC_LOG_EVENTS && h.seq == 1)
+			break;
+	}
+	flip(p.fd, at + 9, 0x10);
+	struct ptrc_log_stream *l = log_open(p.fd);
+	CHECK_EQ(count_events(l, 1), p.count - h.event_count);
+	/* A keeper may have overwritten it since. */
+	CHECK_EQ(counts_of(l).pt_damaged_gaps, 0);
+	CHECK_EQ(counts_of(l).pt_damaged_events, 0);
+	ptrc_log_stream_close(l);
+	free_sample(&p);
+}
+
 TEST(a_cut_loses_only_what_is_behind_it, "OPEN-15")
 {
 	struct ptrc_log_packet h[6];
