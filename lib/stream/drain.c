@@ -321,6 +321,8 @@ static void pack(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 		if (ptrc_packer_is_empty(p)) {
 			stretch->kind = kind;
 			stretch->origin = walk.origin;
+			if (kind == PTRC_STRETCH_FILTER)
+				note->filter = r.stamp;
 		} else if (!belongs(p, stretch, &walk, r.len, kind)) {
 			is_last = true;
 			walk.off = r.off;
@@ -349,6 +351,8 @@ static void count(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 	while (step(d, &excluded, &walk, &d->note, &r, &is_last)) {
 		struct ptrc_type_sum *sum;
 
+		if (ptrc_stretch_kind_of(r.id_flags & PTRC_REC_ID_MASK) == PTRC_STRETCH_FILTER)
+			d->note.filter = r.stamp;
 		stretch->records++;
 		if (r.id_flags & PTRC_REC_HIDDEN)
 			continue;
@@ -495,6 +499,8 @@ static bool commit_chunk(struct ptrc_drain *d, const struct ptrc_drain_note *not
 	if ((!is_inside || d->is_again) && note->events > note->lost &&
 	    PTRC_CHUNK_SLOT(d->pinned.word) != PTRC_SLOT_KEEPER)
 		ptrc_store_release(&d->stream->header->flushed_until, d->flushed);
+	if (note->filter > ptrc_load_relaxed(&d->stream->header->filter_taken))
+		ptrc_store_release(&d->stream->header->filter_taken, note->filter);
 	advance(d, note);
 	d->is_owed = d->is_damaged = false;
 	if (!is_inside)

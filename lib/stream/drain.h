@@ -85,6 +85,7 @@ struct ptrc_drain_note {
 	uint32_t lost;	    /* number of those events that are no part of the trace */
 	uint32_t sum_count; /* number of sums by event type */
 	bool is_damaged;    /* the rest of the chunk is damaged and is skipped */
+	uint64_t filter;    /* stamp of the last START or FILTER of the stretch; 0: it has none */
 };
 
 struct ptrc_drain {

@@ -115,19 +115,22 @@ static uint64_t *sum_of(struct ptrc_event_sums *sums, uint32_t id)
 	return id < POSIX_TRACE_UNNAMED_USEREVENT ? &sums->system : &sums->user;
 }
 
-/* Notes what another reader, the consumer, has consumed before a tee (a reader that consumes nothing) could read it. A
- * START or FILTER may be among it, so the tee does not know the filter any more. Called before an event is admitted: by a
- * tee, and by the consumer of a stream without a log, which says so by the version. */
-static void note_consumed(struct ptrc_live_reader *r, uint32_t id)
+/* Called before an event is admitted. For a tee: if the consumer has taken a START or FILTER that the tee has not read, it
+ * does not know the filter any more. (The events that it reads next are later than that one.) For the consumer of a stream
+ * without a log: says that it has taken such an event; in a stream with a log the keeper does. */
+static void note_filter(struct ptrc_live_reader *r, const struct ptrc_live_event *e)
 {
-	_Atomic uint64_t *version = &ptrc_stream_types(r->stream->header)->version;
-	uint64_t present = ptrc_load_acquire(version);
+	_Atomic uint64_t *taken = &r->stream->header->filter_taken;
+	uint32_t id = e->id_flags & PTRC_REC_ID_MASK;
 
-	if (r->is_tee && present != r->version)
+	if (r->is_tee && ptrc_load_acquire(taken) > r->filter_read)
 		ptrc_sequencer_gap(&r->sequencer);
-	if (!r->is_tee && (id == POSIX_TRACE_START || id == POSIX_TRACE_FILTER))
-		ptrc_store_release(version, present + 2);
-	r->version = present;
+	if (id != POSIX_TRACE_START && id != POSIX_TRACE_FILTER)
+		return;
+	if (e->stamp > r->filter_read)
+		r->filter_read = e->stamp;
+	if (!r->is_tee)
+		ptrc_store_release(taken, r->filter_read);
 }
 
 /* Whether the event is to be reported. If so, counts it; if not, a tee (a reader that consumes
@@ -136,7 +139,7 @@ static bool admit(struct ptrc_live_reader *r, const struct ptrc_live_event *e)
 {
 	struct posixtrace_type_count *withheld;
 
-	note_consumed(r, e->id_flags & PTRC_REC_ID_MASK);
+	note_filter(r, e);
 	if (ptrc_sequencer_admit(&r->sequencer, e->id_flags, e->data, e->len)) {
 		count(r, e->id_flags, e->len);
 		return true;
@@ -575,7 +578,7 @@ static void start_over(struct ptrc_live_reader *r, uint64_t epoch)
 	if (r->is_tee)
 		memset(r->withheld, 0, r->withheld_end * sizeof(*r->withheld));
 	r->withheld_end = 0;
-	r->version = ptrc_load_acquire(&ptrc_stream_types(r->stream->header)->version);
+	r->filter_read = ptrc_load_acquire(&r->stream->header->filter_taken);
 	ptrc_sequencer_reset(&r->sequencer);
 }
 

@@ -74,8 +74,8 @@ struct ptrc_live_reader {
 	struct ptrc_event_sums gone_before, taken;
 	/* For a tee, the time when it had last read all events (CLOCK_MONOTONIC in ns). */
 	uint64_t beat;
-	/* For a tee: ptrc_type_counts.version when it admitted its last event */
-	uint64_t version;
+	/* The stamp of the last START or FILTER that it has read, or that was taken before it started. */
+	uint64_t filter_read;
 	uint64_t stop_told; /* 1 + number of the run whose automatic STOP was reported */
 
 	/* For a tee, by event type: events that it has read but not reported, because of the

@@ -454,6 +454,10 @@ struct ptrc_stream_header {
 	/* When the target was started, in ticks from boot: distinguishes it from a later process with
 	 * its pid. Written at creation only. */
 	uint64_t target_start_ticks;
+	/* The stamp of the latest START or FILTER that the consumer (the reader of a stream without a
+	 * log, or the keeper) has taken; written by it before it frees the event. A reader that takes
+	 * nothing and has not read that event does not know the filter. */
+	_Atomic uint64_t filter_taken;
 };
 
 /* Counts of the consumed events of one type; events that are in the stream are not included. */
@@ -472,9 +476,8 @@ struct ptrc_type_count {
 struct ptrc_type_counts {
 	/* Odd while the keeper consumes events and adds them to these counts. A process that adds
 	 * these counts to the number of events in the stream starts over if the version is odd or
-	 * has changed. In a stream without a log only the controller reads and counts, and its
-	 * reader_lock keeps it from doing both at once; there the version is even, and changes when
-	 * a START or FILTER is consumed. */
+	 * has changed. In a stream without a log the version stays 0: only the controller reads and
+	 * counts, and its reader_lock keeps it from doing both at once. */
 	_Atomic uint64_t version;
 	/* The epoch of the counted events. If the header's epoch is newer, all counts are
 	 * regarded as 0. */
@@ -621,6 +624,7 @@ PTRC_ASSERT_OFFSET(struct ptrc_stream_header, time_zone, 14652);
 PTRC_ASSERT_OFFSET(struct ptrc_stream_header, ending, 14720);
 PTRC_ASSERT_OFFSET(struct ptrc_stream_header, rotation_error, 14752);
 PTRC_ASSERT_OFFSET(struct ptrc_stream_header, target_start_ticks, 14768);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, filter_taken, 14776);
 PTRC_ASSERT_SIZE(struct ptrc_pattern_list, 99336);
 PTRC_ASSERT_SIZE(struct ptrc_attr, 624);
 _Static_assert(PTRC_STREAM_CLOCK_OFFSET == 217088 && PTRC_STREAM_PATTERN_OFFSET == 872448 &&

@@ -3,6 +3,7 @@
 #include "tests/support/logs.h"
 
 #include <posixtrace-control.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -451,6 +452,57 @@ TEST(who_has_missed_that_a_filter_was_removed_reads_all_events, "", NEEDS_KEEPER
 	trid = ts_create_log(0, &attr, ts_temp_file());
 	ts_start(trid);
 	expect_filter_is_gone(trid, open_cursor(trid, 0), true);
+}
+
+enum { ROUNDS = 400, PER_ROUND = 1000 };
+static uint32_t hot_limit, hot_count;
+
+/* Records up to hot_limit events, as fast as it can. */
+static void *hot(void *unused)
+{
+	trace_event_id_t id = ts_id("hot");
+
+	(void)unused;
+	for (uint32_t i = 0; i < ROUNDS * PER_ROUND; i++) {
+		while (i == __atomic_load_n(&hot_limit, __ATOMIC_ACQUIRE))
+			sched_yield();
+		ts_emit(id, i);
+		__atomic_store_n(&hot_count, i + 1, __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+/* While the filter changes, the stream also has events that the old filter or the new one excludes. */
+TEST(a_cursor_has_the_events_that_a_reader_has_while_the_filter_changes, "")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 16 * MIB, 64);
+	trace_id_t trid = ts_create_running(0, &attr);
+	struct posixtrace_cursor *cursor = open_cursor(trid, 0);
+	trace_event_set_t set = ts_set(ts_id("hot"), 0);
+	struct posix_trace_event_info info;
+	uint32_t number;
+	pthread_t thread;
+
+	ts_set_filter(trid, &set, POSIX_TRACE_ADD_EVENTSET);
+	CHECK_OK(pthread_create(&thread, NULL, hot, NULL));
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		unsigned long seen = 0, taken = 0;
+		struct ts_event event;
+
+		__atomic_store_n(&hot_limit, (i + 1) * PER_ROUND, __ATOMIC_RELEASE);
+		ts_set_filter(trid, &set, POSIX_TRACE_SUB_EVENTSET);
+		ts_set_filter(trid, &set, POSIX_TRACE_ADD_EVENTSET);
+		while (__atomic_load_n(&hot_count, __ATOMIC_ACQUIRE) < (i + 1) * PER_ROUND)
+			sched_yield();
+		while (next(cursor, &info, &number))
+			seen += info.posix_event_id == ts_id("hot");
+		while (ts_try_next(trid, &event)) {
+			taken += event.info.posix_event_id == ts_id("hot");
+			ts_event_free(&event);
+		}
+		CHECK_EQ(seen, taken);
+	}
+	CHECK_OK(pthread_join(thread, NULL));
 }
 
 TEST(cursors_of_what_is_no_active_stream_are_refused, "")
