@@ -553,8 +553,9 @@ bool ptrc_os_processes_is_hidden(struct ptrc_os_processes *all, pid_t pid)
 {
 	const struct process *p = find(all, pid);
 
+	/* A process may also be killed while it executes a program; then it has ended. */
 	return p && p->has_executed && p->has_program && !p->mapping_count &&
-	       !p->are_mappings_doubtful;
+	       !p->are_mappings_doubtful && ptrc_procfs_exists(pid) == 0;
 }
 
 /* Takes the record of the end of a thread. Returns whether its process has ended. */

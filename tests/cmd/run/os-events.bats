@@ -38,6 +38,9 @@ until_told='until ptrace-dump --event=os.lost a.log 2>/dev/null | grep -q .; do 
 	[ -e slept ]
 	[ "$(fields a.log os.exec .data.name)" = $'sh\nprivileged' ]
 	counts a.log os.exit=2
+	# A program that is killed before it is mapped has an end.
+	ptrace-run --os=process -o a.log -- sh -c '(ulimit -v 60; exec /bin/true); :' 2>/dev/null
+	counts a.log os.exec=2 os.exit=2
 }
 
 @test "in a time namespace events have the times of the clocks there" {

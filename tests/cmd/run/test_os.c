@@ -689,18 +689,22 @@ TEST(a_process_with_unknown_threads_ends_with_its_first_one, "")
 	struct ptrc_os_processes *processes = ptrc_os_processes_new(true, note, &last);
 	const struct ptrc_perf_record exec = {
 		.kind = PTRC_PERF_EXEC, .pid = 10, .tid = 10, .name = "first"};
+	const struct ptrc_perf_mapping program = {.address = 0x1000, .bytes = 0x1000, .path = "/p"};
+	const struct ptrc_perf_record mapping = {
+		.kind = PTRC_PERF_MAPPING, .pid = 10, .tid = 10, .mapping = &program};
 	struct ptrc_perf_record r;
 
 	ptrc_os_processes_add_child(processes, 10, 1);
 	ptrc_os_processes_take(processes, &exec);
+	ptrc_os_processes_take(processes, &mapping);
 	for (int tid = 12; tid > 10; tid--) {
 		r = exit_of(10, tid);
 		CHECK(!ptrc_os_processes_take(processes, &r));
 	}
-	CHECK_EQ(last.count, 0);
+	CHECK_EQ(last.count, 1);
 	r = exit_of(10, 10);
 	CHECK(ptrc_os_processes_take(processes, &r));
-	CHECK_EQ(last.count, 1);
+	CHECK_EQ(last.count, 2);
 	ptrc_os_processes_free(processes);
 }
 

@@ -113,8 +113,8 @@ TEST(an_older_event_is_an_overrun_when_it_is_dropped, "STATUS-11 STATUS-14", NEE
 	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
 
 	for (int is_logged = 0; is_logged < 2; is_logged++) {
-		trace_id_t trid = is_logged ? ts_create_log(0, &attr, ts_temp_file())
-					    : ts_create(0, &attr);
+		trace_id_t trid =
+			is_logged ? ts_create_log(0, &attr, ts_temp_file()) : ts_create(0, &attr);
 		_Atomic int step = 0;
 
 		ts_start(trid);
@@ -123,13 +123,15 @@ TEST(an_older_event_is_an_overrun_when_it_is_dropped, "STATUS-11 STATUS-14", NEE
 		ts_flood(SMALL, UNNAMED, 100, 0);
 		unsigned long overwritten = ts_figure(trid, "lost_events");
 		ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
-		ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_FULL, POSIX_TRACE_NO_OVERRUN);
+		ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_FULL,
+				 POSIX_TRACE_NO_OVERRUN);
 		if (is_logged)
 			ts_flush(trid);
 		else
 			ts_read_all(trid);
 		CHECK_GT(ts_figure(trid, "lost_events"), overwritten);
-		ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_OVERRUN);
+		ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
+				 POSIX_TRACE_OVERRUN);
 		ts_expect_running(trid);
 		step = 2;
 		ts_join(thread);
