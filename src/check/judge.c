@@ -194,8 +194,12 @@ void ptrc_judge_take(struct ptrc_judge *j, const struct ptrc_roles *roles, struc
 	bool was_paused;
 
 	if (__builtin_expect(n.at.ns > j->ending.last_ns, 0)) {
+		/* A START still ends a time without recording: the latest STOP was not the end of the recording. */
+		s->is_stopped &= !is_restart;
 		if (ptrc_reader_is_loss(view->reader))
 			ptrc_judge_take_gap(j, n.at.ns, source);
+		else if (is_restart && !s->is_at_loss)
+			take_restart(j, n.at.ns, source);
 		return;
 	}
 	j->event_count++;

@@ -843,6 +843,10 @@ event 2000 1 1 job.end'
 		answers 4 'all(.rules[]; .open == 1)' ptrace-check --json --until=+500us --after='a -> b within 5ms' \
 			--max='a..b < 5ms' $logs
 	done
+	# A stop whose start comes later is not the end of the recording.
+	timeline stopped.log 1000000:a 2000000:posix_trace_stop 20000000:posix_trace_start 40000000:b
+	prints 1 'fail *did not happen*undecided *the trace was stopped for a time*' ptrace-check --until=+10ms \
+		--exists='b within 5ms of a' --after='a -> b within 5ms' stopped.log
 	tells 1 '*no.such: no event type has such a name*' ptrace-check --no-loss --event=no.such run.log
 	reports 2 "--where: function, file and line need --symbols, which cannot be used here*" \
 		ptrace-check --no-loss --where='line == 3' run.log

@@ -473,6 +473,10 @@ TEST(what_comes_after_the_selected_time_makes_no_rule_late, "")
 		"U@70 a@1 b@80 !@180 => undecided: 0 of 1 answered; events were lost | 1 not answered by what is there",
 		"U@70 a@1 b@80 O@180 R@190 => undecided: 0 of 1 answered; events were lost | 1 not answered by what is there",
 		"U@170 a@1 b@180 !@190 => fail: 1 of 1 not answered in time | 1 not answered for 169us",
+		/* A stop before the end of the selected time lasts until the next start, wherever that is. */
+		"U@70 a@1 P@2 G@90 .@200 => undecided: 0 of 1 answered; the trace was stopped for a time | 1 not answered by what is there",
+		"U@170 a@1 P@152 G@190 .@200 => fail: 1 of 1 not answered in time | 1 not answered for 151us",
+		"U@70 a@1 S@2 G@90 .@200 => undecided: 0 of 1 answered; events were lost | 1 not answered by what is there",
 		"pair: [a, b], by: data.id, max: '< 150us'",
 		"U@70 a@1 b@80 P@180 G@190 .@200 => undecided: 0 pairs, at least 1 wanted; 1 open at the end of the log | 1 no end for 69us",
 		"U@70 a@1 b@80 X#1@180 .@200 => undecided: 0 pairs, at least 1 wanted; 1 open at the end of the log | 1 no end for 69us",
