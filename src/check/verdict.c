@@ -151,10 +151,13 @@ static void decide_each(struct ptrc_trial *t, const struct ptrc_ending *e, struc
 	bool is_whole =
 		r->kind == PTRC_RULE_ORDER && !r->by_text && t->is_whole && !e->has_unplaced_loss;
 
-	/* An event that is missing at an unknown time may be the one that any of these lacks. */
+	/* An event that is missing at an unknown time may be the one that any of these lacks. With `at_loss: ignore`, no
+	 * lost event is a missing item of an order. */
 	if (e->has_unplaced_loss) {
-		t->doubtful += t->broken;
-		t->broken = 0;
+		uint64_t missing = is_loss_ignored(t) ? t->missing : 0;
+
+		t->doubtful += t->broken - missing;
+		t->broken = missing;
 	}
 	f->is_broken = t->broken;
 	f->has_loss = has_gap(t, e) && !is_whole;

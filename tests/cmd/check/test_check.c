@@ -207,7 +207,7 @@ static void check_cases(const char *(*result)(void), const char *const *cases)
 		judge.ending.has_gone_on = is_said(text, " gone => ");
 		judge.ending.is_unclosed |= judge.ending.has_gone_on || is_said(text, " open => ");
 		judge.ending.have_all_ended = is_said(text, " ended => ");
-		judge.ending.has_unplaced_loss = is_said(text, " holed => ");
+		judge.ending.has_unplaced_loss = is_said(text, " holed ");
 		got = result();
 		if (strcmp(got, expected + strlen(" => ")) != 0)
 			harness_fail("%s: %s, and not %s", whole, text, got);
@@ -940,6 +940,13 @@ TEST(order, "")
 		"a1@1 b2@3 b1@4 a2@5 => fail: 1 of 2 out of order | 3 came before the first a",
 		"a1@1 b1@4 a2@5 => undecided: 1 of 2 in order; the log ends before that was decided | 5 no b by the end of the log",
 		"order: [a, b], where: data.id == 1 <- b2@1 a1@4 b1@6 => pass: in order",
+		/* With ignore an item that is missing is not lost, but one that came too late may be. */
+		"order: [a, b], by: data.id, at_loss: ignore",
+		"a1@1 b1@4 a2@5 .@9 ended => fail: 1 of 2 out of order or not whole | 5 no b by the end of the log",
+		"a1@1 b1@4 a2@5 !@6 .@9 ended => fail: 1 of 2 out of order or not whole | 5 no b by the end of the log",
+		"a1@1 b1@4 a2@5 holed ended => fail: 1 of 2 out of order or not whole | 5 no b by the end of the log",
+		"a1@1 b1@4 b2@5 a2@6 holed ended => pass: 1 of 2 in order",
+		"order: [a, b], by: data.id <- a1@1 b1@4 a2@5 holed ended => undecided: 1 of 2 in order; events were lost | 5 no b by the end of the log",
 		/* Two events of a thread are in the order of the log, even at one nanosecond. */
 		"order: [a, b]",
 		"b@3 a@3 .@9 => fail: out of order | 3 came before the first a",
