@@ -324,7 +324,7 @@ static void add_notes(const struct ptrc_check *c, struct ptrc_trial *t)
 	note_count(t, t->misfits, "event[ has|s have] data that does not fit its layout");
 	note_count(t, t->unmatched_ends, "end[|s] without a begin");
 	if (r->kind == PTRC_RULE_PAIR)
-		note_count(t, t->doubtful,
+		note_count(t, t->halves,
 			   "begin[ or end|s and ends] with a loss or a stop before the other one");
 	if (r->kind == PTRC_RULE_LOSS || t->verdict != PTRC_VERDICT_PASS)
 		note_rotated(c, t);

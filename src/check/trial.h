@@ -155,7 +155,7 @@ struct ptrc_trial {
 	uint64_t undecided;
 	/* The worst cases, and the cases that are in doubt. For the kind pair, `worst` has pairs that are too long
 	 * for a bound, `shortest` has pairs that are too short for one, and `shown` has the cases that are reported
-	 * if the rule is broken. */
+	 * if the known pairs break the rule. */
 	struct ptrc_cases worst, shortest, doubts, shown;
 
 	/* One entry for each key of the rule. The type of the entries depends on the kind of the rule. */
@@ -189,6 +189,9 @@ struct ptrc_trial {
 	/* For the kind order without a key. is_settled: all events of the list have happened. is_whole: they are in
 	 * order, and no loss came before them. */
 	bool is_settled, is_whole;
+	/* For the kind pair: the number of begin and end events whose other half may be lost. Set by the verdict, which
+	 * counts them in .doubtful, too. */
+	uint64_t halves;
 	/* For the kind pair: the durations; for each bound, the number of durations below it. */
 	struct ptrc_quantiles lengths;
 	uint64_t below[PTRC_RULE_BOUNDS_MAX];
@@ -226,9 +229,7 @@ struct ptrc_trial {
 	int64_t clock_error_ns;
 
 	enum ptrc_verdict verdict;
-	/* The events that are known are enough to break the rule. */
-	bool is_broken;
-	/* For the kind pair, bit i: bound i is broken. */
+	/* For the kind pair, bit i: the known pairs break bound i; losses may leave it undecided. */
 	unsigned int broken_bounds;
 	char *reason;
 	char *notes[PTRC_NOTES_MAX];

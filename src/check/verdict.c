@@ -216,13 +216,13 @@ static void decide_bound(struct ptrc_trial *t, const struct ptrc_ending *e, size
 	/* If a log was not closed, any number of pairs may be missing: only limits are surely broken. */
 	is_broken = !is_kept_if_long && !is_kept_if_short &&
 		    (!e->is_unclosed || ptrc_rule_is_limit(b) || is_end_ignored);
+	t->broken_bounds |= (unsigned int)is_broken << i;
 	/* One duration beyond a limit breaks it, whatever events were lost. This includes the time that an open pair
 	 * had lasted until the next loss. But any pair may be one during which an event is missing at an unknown
 	 * time. */
 	if (f->has_loss)
 		is_broken &= (is_loss_ignored(t) || ptrc_rule_is_limit(b)) && !e->has_unplaced_loss;
 	f->is_broken |= is_broken;
-	t->broken_bounds |= (unsigned int)is_broken << i;
 	f->is_open |= is_kept_if_long != is_kept_if_short;
 	if (!t->kept)
 		return;
@@ -357,7 +357,7 @@ static void show_case(struct ptrc_trial *t, struct ptrc_case *c)
 	*c = (struct ptrc_case){0};
 }
 
-/* Chooses the cases of a broken rule about pairs: first the moment with the most open pairs, then
+/* Chooses the cases of a rule about pairs that the known pairs break: first the moment with the most open pairs, then
  * pairs that were too long and pairs that were too short by turns, then pairs without an end that
  * are too long already. */
 static void show_pairs(struct ptrc_trial *t)
@@ -415,8 +415,9 @@ static void settle_existence(struct ptrc_trial *t, const struct findings *f)
 }
 
 /* For the kind pair: a pair that has lasted too long for `max` breaks the rule, even if its end is missing. If no event
- * can follow, nothing about the other pairs without an end is undecided. */
-static void settle_pairs(struct ptrc_trial *t)
+ * can follow, nothing about the other pairs without an end is undecided. An event that is missing at an unknown time
+ * may be one of any of these pairs. */
+static void settle_pairs(struct ptrc_trial *t, const struct ptrc_ending *e)
 {
 	const struct ptrc_rule *r = t->rule;
 	uint64_t late = 0;
@@ -427,6 +428,11 @@ static void settle_pairs(struct ptrc_trial *t)
 	t->kept -= t->broken;
 	t->open = t->is_final ? 0 : t->open - late;
 	t->broken += late + (t->sources && t->most > r->at_most);
+	t->halves = t->doubtful;
+	if (e->has_unplaced_loss) {
+		t->doubtful += t->broken;
+		t->broken = 0;
+	}
 }
 
 void ptrc_trial_decide(struct ptrc_trial *t)
@@ -441,7 +447,6 @@ void ptrc_trial_decide(struct ptrc_trial *t)
 	/* An event of which it is unknown whether it belongs to the rule, or what its key is, counts as lost. */
 	own.has_unplaced_loss |= t->cut || t->misfits || t->undecided;
 	kinds[r->kind](t, &own, &f);
-	t->is_broken = f.is_broken;
 	t->verdict = f.is_broken ? PTRC_VERDICT_FAIL : PTRC_VERDICT_PASS;
 	worsen_by_doubts(t, &f);
 	if (f.count < r->min_count) {
@@ -466,10 +471,10 @@ void ptrc_trial_decide(struct ptrc_trial *t)
 		settle_existence(t, &f);
 	if (r->kind == PTRC_RULE_LOSS)
 		*(f.is_broken ? &t->broken : f.is_open ? &t->open : &t->kept) = 1;
-	if (r->kind == PTRC_RULE_PAIR && f.is_broken)
+	if (r->kind == PTRC_RULE_PAIR) {
 		show_pairs(t);
-	if (r->kind == PTRC_RULE_PAIR)
-		settle_pairs(t);
+		settle_pairs(t, &own);
+	}
 }
 
 bool ptrc_trial_refute(struct ptrc_trial *t, const char *reason)
@@ -500,7 +505,7 @@ struct ptrc_cases *ptrc_trial_cases(struct ptrc_trial *t)
 	if (t->verdict == PTRC_VERDICT_PASS)
 		return &none;
 	if (t->rule->kind == PTRC_RULE_PAIR)
-		return t->is_broken ? &t->shown : &t->doubts;
+		return t->shown.count ? &t->shown : &t->doubts;
 	if (t->verdict == PTRC_VERDICT_FAIL && t->worst.count)
 		return &t->worst;
 	return t->doubts.count ? &t->doubts : &t->worst;

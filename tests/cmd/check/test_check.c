@@ -515,7 +515,14 @@ TEST(counts_by_key, "")
 		"b@1 => 0 kept, 1 broken, 0 doubtful, 0 open",
 		"b@1 !@2 => 0 kept, 0 broken, 1 doubtful, 0 open",
 		"a@1 !@2 => 1 kept, 0 broken, 0 doubtful, 0 open",
-		", within: 1us, of: b <- !@1 b@2 a@3 => 0 kept, 0 broken, 1 doubtful, 0 open");
+		", within: 1us, of: b <- !@1 b@2 a@3 => 0 kept, 0 broken, 1 doubtful, 0 open",
+		"pair: [a, b], by: data.id, max: '< 5us'",
+		"a1@1 b1@20 a2@21 b2@22 a3@30 .@90 => 1 kept, 2 broken, 0 doubtful, 0 open",
+		"a1@1 b1@20 a2@21 b2@22 a3@30 .@90 holed => 1 kept, 0 broken, 2 doubtful, 0 open",
+		", at_loss: ignore <- a1@1 b1@20 a2@21 b2@22 a3@30 .@90 holed => 1 kept, 0 broken, 2 doubtful, 0 open",
+		"pair: [a, b], by: data.id, at-most: 1 at once",
+		"a1@1 a2@2 b1@3 b2@4 => 2 kept, 1 broken, 0 doubtful, 0 open",
+		"a1@1 a2@2 b1@3 b2@4 holed => 2 kept, 0 broken, 1 doubtful, 0 open");
 }
 
 TEST(count, "")
@@ -692,7 +699,7 @@ TEST(losses_leave_how_many_pairs_are_open_undecided, "")
 		"a1@10 !@20 a2@30 a3@40 b2@50 b3@60 => fail: 2 pairs; 2 at once (bound 1) | 40 2 at once",
 		/* The end of the first may have been lost, and so near that it counts as before. */
 		"a1/1@10 a2/2@20 !@20.5 b2/2@30 => undecided: 0 pairs; 1 at once (bound 1); events were lost",
-		"a1@10 a2@20 b1@30 b2@40 holed => undecided: 2 pairs; 2 at once (bound 1); events were lost",
+		"a1@10 a2@20 b1@30 b2@40 holed => undecided: 2 pairs; 2 at once (bound 1); events were lost | 20 2 at once",
 		", at_loss: ignore <- a1@10 a2@20 b1@30 b2@40 holed => pass: 2 pairs; 2 at once (bound 1, in doubt)",
 		", at_loss: ignore <- a1@10 !@20 a2@30 b2@40 => pass: 1 pair; 1 at once (bound 1)",
 		/* Here begins are counted, and no end adds one. */
@@ -714,7 +721,7 @@ TEST(pairs_across_a_stop_leave_the_rule_undecided, "")
 		"a1@1 b1@2 P@3 G@30 a2@31 b2@32 => pass: 2 pairs; max 1us (bound < 5us)",
 		"pair: [a, b], max: '< 5us' <- a@1 P#1@2 G#1@30 b@3 => pass: 1 pair; max 2us (bound < 5us)",
 		", at_loss: ignore <- a1@1 P@2 G@30 b1@31 a2@32 b2@33 => pass: 1 pair; max 1us (bound < 5us)",
-		"pair: [a, b], by: data.id, p50: '< 5us' <- a1@1 P@2 G@30 b1@31 a2@32 b2@43 => undecided: 1 pair; p50 11us (bound < 5us); the trace was stopped for a time",
+		"pair: [a, b], by: data.id, p50: '< 5us' <- a1@1 P@2 G@30 b1@31 a2@32 b2@43 => undecided: 1 pair; p50 11us (bound < 5us); the trace was stopped for a time | 32 took 11us",
 		"pair: [a, b], by: data.id, at-most: 1 at once <- a1@10 P@20 G@30 a2@31 b2@40 b1@50 => undecided: 1 pair; 1 at once (bound 1); the trace was stopped for a time",
 		/* It was too long before that, as before any loss. */
 		"pair: [a, b], by: data.id, max: '< 5us'",
@@ -803,7 +810,7 @@ TEST(pair, "")
 		"a1@1 b1@12 !@13 => fail: 1 pair; max 11us (bound < 5us) | 1 took 11us",
 		"a1@1 !@2 b1@12 a1@13 b1@14 => undecided: 1 pair; max 1us (bound < 5us); events were lost",
 		"pair: [a, b], p50: '< 5us'",
-		"a1@1 b1@12 !@13 => undecided: 1 pair; p50 11us (bound < 5us); events were lost",
+		"a1@1 b1@12 !@13 => undecided: 1 pair; p50 11us (bound < 5us); events were lost | 1 took 11us",
 		", at_loss: ignore <- a1@1 b1@12 !@13 => fail: 1 pair; p50 11us (bound < 5us) | 1 took 11us",
 		/* What has no end yet is at least as long as it has been. */
 		"pair: [a, b], by: data.id, max: '< 5us'",
@@ -1011,7 +1018,7 @@ TEST(data_that_was_cut, "")
 {
 	CHECK_CASES(end,
 		/* Whatever its condition says, an end with an unknown key may belong to any begin. */
-		"pair: [a, b where tid == 2], by: data.id, max: 5us <- a1@1 b1~@2 a1@10 b1/2@12 b1/2@13 => undecided: 2 pairs; max 12us (bound 5us); data of events is missing",
+		"pair: [a, b where tid == 2], by: data.id, max: 5us <- a1@1 b1~@2 a1@10 b1/2@12 b1/2@13 => undecided: 2 pairs; max 12us (bound 5us); data of events is missing | 1 took 12us",
 		/* The event that is there breaks the rule all the same. */
 		"never: a, where: 'data.id > 5' <- a1~@1 a6@2 => fail: happened 1 time | 2 happened",
 		/* An answer may be the one whose data was cut. */
