@@ -197,7 +197,12 @@ static void find_losses(struct ptrc_check *c)
 		}
 		if (ptrc_reader_find_type(&s->reader, PTRC_OS_LOST))
 			rest.unobserved_events = 0;
-		ending->has_unplaced_loss |= ptrc_losses_is_any(&rest);
+		if (!ptrc_losses_is_any(&rest))
+			continue;
+		ending->has_unplaced_loss = true;
+		/* --since sets the start of the selected time, whatever was lost before. */
+		ending->lacks_start |= !c->judge.sources[s->order].has_first &&
+				       ending->start_ns == c->query->trace.first;
 	}
 }
 

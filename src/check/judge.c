@@ -209,6 +209,7 @@ void ptrc_judge_take(struct ptrc_judge *j, const struct ptrc_roles *roles, struc
 	if (ptrc_reader_type(view->reader, n.at.id)->is_command_end)
 		s->has_seen_end = !s->is_stopped;
 	s->starts_left -= n.at.id == POSIX_TRACE_START && s->starts_left;
+	s->has_first |= n.at.id == POSIX_TRACE_START && view->reader->read_count == 1;
 	was_paused = s->is_paused;
 	s->is_paused = s->is_stopped && s->starts_left;
 	j->paused_count += (size_t)s->is_paused - (size_t)was_paused;

@@ -15,6 +15,8 @@
 struct ptrc_judge_source {
 	/* The number of places in this log, so far, where events are missing: losses, stops, and its early end. */
 	uint64_t gap_count;
+	/* The first event of the log is a START: no event before it was lost. */
+	bool has_first;
 	/* An event of this source has marked a loss. */
 	bool has_loss;
 	/* A loss started at the latest event of this source. It lasts until the next event of the source. */

@@ -88,7 +88,8 @@ struct ptrc_ending {
 	uint64_t stop_count;
 	/* --log-keep has deleted the first files of a log. */
 	bool has_deleted_files;
-	/* The first files of a log were deleted, or are missing. */
+	/* The first files of a log were deleted, or are missing; or, when all events have been read, an event that is
+	 * missing at an unknown time may have been the first of the trace. */
 	bool lacks_start;
 	/* first_gap_ns: the time of the first loss that was not a time without recording; valid if
 	 * ptrc_ending_has_loss(). last_gap_ns: the time of the latest loss, or of the latest STOP or START that is

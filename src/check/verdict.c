@@ -71,10 +71,10 @@ static void decide_exists(struct ptrc_trial *t, const struct ptrc_ending *e, str
 	if (t->is_found) {
 		/* An event that was lost may be the real base, from which `within` counts: the
 		 * event that was found may then have come too late. */
-		f->has_loss = is_timed &&
-			      (r->event_count == 2
-				       ? t->is_base_doubtful || e->has_unplaced_loss
-				       : e->has_deleted_files || (ptrc_ending_has_loss(e) &&
+		f->has_loss =
+			is_timed &&
+			(r->event_count == 2 ? t->is_base_doubtful || e->has_unplaced_loss
+					     : e->lacks_start || (ptrc_ending_has_loss(e) &&
 								  e->first_gap_ns <= e->start_ns));
 		f->is_open = is_timed && e->early_end_ns < base_ns;
 		ptrc_buffer_text(&f->text, "happened");

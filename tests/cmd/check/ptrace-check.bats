@@ -907,6 +907,22 @@ event 2000 1 1 job.end'
 	prints 4 'undecided *' ptrace-check --exists='b within 1us' unmarked.log marked.log
 }
 
+@test "an event that is missing at an unknown time may be the start of the trace, if no START is the first event" {
+	printf '%s\n' 'event 1000 7 8 a' 'event 2000 7 8 b' 'lost 1' | made none.log
+	printf '%s\n' 'event 500 0 0 posix_trace_start' 'event 1000 7 8 a' 'event 2000 7 8 b' 'lost 1' | made run.log
+	printf '%s\n' 'event 600 7 8 a' 'event 700 0 0 posix_trace_stop' 'event 800 0 0 posix_trace_start' 'event 2000 7 8 b' \
+		'lost 1' | made again.log
+	printf '%s\n' 'event 400 0 0 posix_trace_start' 'event 500 7 9 c' | made other.log
+	for logs in none.log again.log 'none.log other.log'; do
+		# shellcheck disable=SC2086 # several words
+		prints 4 'undecided *: happened; events were lost*' ptrace-check --exists='b within 1s' $logs
+	done
+	exits 0 ptrace-check --allow-loss --exists='b within 1s' run.log other.log
+	# The start of the selected time is known.
+	exits 0 ptrace-check --allow-loss --since=+100ns --exists='b within 1s' none.log
+	exits 0 ptrace-check --allow-loss --exists=b none.log
+}
+
 @test "what the kernel lost is a loss at its place" {
 	made a.log <<-'END'
 		layout os.lost u64 events, u32 processor, bool withheld
