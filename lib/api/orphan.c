@@ -60,7 +60,8 @@ void ptrc_end_empty_streams(void)
 PTRC_PUBLIC int posixtrace_discard_orphan(uint64_t id)
 {
 	uint32_t uid = (uint32_t)ptrc_sys(SYS_geteuid, 0);
-	int dirfd, error;
+	int error;
+	PTRC_FD(dirfd);
 
 	if (id)
 		return ptrc_orphan_salvage(id, NULL);
@@ -68,6 +69,5 @@ PTRC_PUBLIC int posixtrace_discard_orphan(uint64_t id)
 	if (error)
 		return error == ENOENT ? 0 : error;
 	ptrc_orphan_count_dropped(dirfd, uid, true);
-	ptrc_file_close(dirfd);
 	return 0;
 }

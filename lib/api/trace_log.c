@@ -70,13 +70,12 @@ int ptrc_log_open_last(const char *path, int *fd)
 
 int ptrc_log_find_left(const char *path, uint64_t *stream, uid_t *user)
 {
-	int fd, error = ptrc_log_open_last(path, &fd);
+	PTRC_FD(fd);
+	int error = ptrc_log_open_last(path, &fd);
 
 	if (error)
 		return error;
-	error = ptrc_log_stream_is_left(fd, stream, user) ? 0 : ENOENT;
-	ptrc_file_close(fd);
-	return error;
+	return ptrc_log_stream_is_left(fd, stream, user) ? 0 : ENOENT;
 }
 
 int ptrc_log_open_parts(const void *bytes, size_t size, trace_id_t *trid)

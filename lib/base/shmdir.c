@@ -570,7 +570,8 @@ int ptrc_shmdir_create_object(int dirfd, const char *name, uid_t uid, uint64_t s
 	const char *made = name;
 	struct stat st;
 	bool is_foreign = uid != caller();
-	int new_fd, error;
+	PTRC_FD(new_fd);
+	int error;
 	long ret = 0;
 
 	if (is_foreign) {
@@ -595,9 +596,8 @@ int ptrc_shmdir_create_object(int dirfd, const char *name, uid_t uid, uint64_t s
 	}
 	if (error) {
 		ptrc_sys(SYS_unlinkat, dirfd, made, 0);
-		ptrc_file_close(new_fd);
 		return error;
 	}
-	*fd = new_fd;
+	*fd = ptrc_file_keep(&new_fd);
 	return 0;
 }

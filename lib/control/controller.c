@@ -138,7 +138,8 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	struct geometry g;
 	void *map;
 	uint64_t size, needed;
-	int fd, error;
+	int error;
+	PTRC_FD(fd);
 
 	error = plan(attr, &g);
 	if (error)
@@ -161,14 +162,10 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	if (error)
 		return error;
 	while (!reserve_base(fd, &g))
-		if (!ptrc_orphan_make_room(c->target.dirfd, c->target.uid, needed)) {
-			close(fd);
+		if (!ptrc_orphan_make_room(c->target.dirfd, c->target.uid, needed))
 			return ENOMEM;
-		}
-	if (ptrc_file_map_sparse(fd, begin, NULL, &map)) {
-		close(fd);
+	if (ptrc_file_map_sparse(fd, begin, NULL, &map))
 		return ENOMEM;
-	}
 	h = map;
 	ptrc_stream_types(h)->ready = PTRC_TYPE_READY_COUNT;
 	h->version = PTRC_SHARED_VERSION;
@@ -217,7 +214,6 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 		error = ptrc_stream_map(fd, PTRC_ROLE_CONTROLLER, &c->stream);
 	if (!error)
 		madvise(c->stream.header, c->stream.map_size, MADV_DONTFORK);
-	close(fd);
 	return error;
 }
 
@@ -264,43 +260,39 @@ static void release(struct ptrc_controller *c)
 	free(c);
 }
 
-/* Opens the descriptors that are needed to start a keeper. The caller closes them by
- * close_for_keeper(). */
+/* Opens the descriptors that are needed to start a keeper. */
 static int open_for_keeper(struct ptrc_controller *c, struct ptrc_keeper_args *args)
 {
-	uint64_t size;
 	int error = ptrc_target_wake(&c->target);
 
 	if (error)
 		return error;
 	args->dirfd = c->target.dirfd;
 	args->log_fd = ptrc_log_fd_get(&c->log);
-	error = ptrc_shmdir_open_id(args->dirfd, 's', c->id, c->target.uid, &args->stream_fd,
-				    &size);
-	if (error)
-		return error;
-	error = ptrc_shmdir_open_id(args->dirfd, 'n', c->names->id, c->target.uid, &args->names_fd,
-				    &size);
-	if (error)
-		close(args->stream_fd);
-	return error;
+	return ptrc_shmdir_open_id(args->dirfd, 's', c->id, c->target.uid, &args->stream_fd, NULL)
+		       ?: ptrc_shmdir_open_id(args->dirfd, 'n', c->names->id, c->target.uid,
+					      &args->names_fd, NULL);
 }
 
 static void close_for_keeper(const struct ptrc_keeper_args *args)
 {
-	close(args->stream_fd);
-	close(args->names_fd);
+	ptrc_file_end(&args->stream_fd);
+	ptrc_file_end(&args->names_fd);
 }
+
+/* Defines arguments for open_for_keeper(), whose descriptors are closed at the end of the block. */
+#define KEEPER_ARGS(name)              \
+	PTRC_CLEANUP(close_for_keeper) \
+	struct ptrc_keeper_args name = {.stream_fd = -1, .names_fd = -1}
 
 static int start_keeper(struct ptrc_controller *c)
 {
-	struct ptrc_keeper_args args;
+	KEEPER_ARGS(args);
 	int error;
 
 	if (open_for_keeper(c, &args))
 		return ENOMEM;
 	error = ptrc_keeper_start(&args, c->stream.header, PTRC_KEEPER_NEW);
-	close_for_keeper(&args);
 	return error == ECHILD ? ENOMEM : error;
 }
 
@@ -312,13 +304,11 @@ static int command_keeper(struct ptrc_controller *c, uint32_t command,
 	/* These descriptors are needed only if the keeper is dead, to start the next keeper. If
 	 * they cannot be opened, because no descriptor is free or the process has changed its user,
 	 * a living keeper can still be commanded. */
-	struct ptrc_keeper_args args;
+	KEEPER_ARGS(args);
 	bool has_args = open_for_keeper(c, &args) == 0;
 	int error = ptrc_keeper_command(has_args ? &args : NULL, c->stream.header, command, origin,
 					addr);
 
-	if (has_args)
-		close_for_keeper(&args);
 	ptrc_target_rest(&c->target);
 	return error;
 }

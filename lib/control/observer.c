@@ -433,7 +433,6 @@ int ptrc_observer_add_process(struct ptrc_observer *o, const struct posixtrace_l
 {
 	struct payload payload;
 	unsigned long next = 0;
-	uint64_t mask;
 	PTRC_ENTER(c, o->stream);
 
 	if (!c)
@@ -441,14 +440,13 @@ int ptrc_observer_add_process(struct ptrc_observer *o, const struct posixtrace_l
 	/* Only a log can hold descriptions of processes. */
 	if (!c->has_log || !record_room(c->stream.header))
 		return 0;
-	ptrc_sys_block_signals(&mask);
+	PTRC_NO_SIGNALS();
 	/* Mappings that do not fit into the first record follow in further records. */
 	do {
 		fill(o, c->stream.header, process, mappings, is_addition, &payload, &next);
 		put_process(o, &c->stream, &payload, ptrc_timespec_ns(&process->pp_from));
 		is_addition = true;
 	} while (next < process->pp_mapping_count);
-	ptrc_sys_restore_signals(&mask);
 	return 0;
 }
 
@@ -516,19 +514,16 @@ int64_t ptrc_observer_clock_offset(void)
 
 void ptrc_observer_close(struct ptrc_observer *o)
 {
-	uint64_t mask;
-
 	if (!o)
 		return;
 	if (o->has_slot) {
 		PTRC_ENTER(c, o->stream);
 
 		if (c) {
-			ptrc_sys_block_signals(&mask);
+			PTRC_NO_SIGNALS();
 			ptrc_writer_release(&o->writer);
 			ptrc_slot_release(c->stream.header, o->writer.slot_index,
 					  o->writer.slot_owner);
-			ptrc_sys_restore_signals(&mask);
 		}
 	}
 	free(o);

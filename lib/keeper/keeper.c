@@ -297,6 +297,7 @@ static int make_either(struct launch *l)
 	int *program = &l->fds[PTRC_KEEPER_FD_COUNT];
 	struct ptrc_limit limit;
 	int error = ENOSYS;
+	PTRC_NO_SIGNALS();
 
 	if (!l->is_child)
 		*program = program_file();
@@ -323,7 +324,6 @@ static int launch(const struct ptrc_keeper_args *args, enum ptrc_keeper_task tas
 		  struct process *process)
 {
 	struct launch *l;
-	uint64_t mask;
 	long spare, fd, map;
 	int error;
 
@@ -347,9 +347,7 @@ static int launch(const struct ptrc_keeper_args *args, enum ptrc_keeper_task tas
 		.number = number,
 		.is_child = orphans_come_to_us()};
 	*ptrc_digits_put(l->digits, number) = '\0';
-	ptrc_sys_block_signals(&mask);
 	error = make_either(l);
-	ptrc_sys_restore_signals(&mask);
 	ptrc_sys(SYS_close, spare);
 	if (!error && l->pid == 0)
 		return ECHILD;
@@ -595,19 +593,17 @@ static int open_log(struct search *s, const char *path, int flags)
 {
 	struct ptrc_log_head head;
 	struct stat st;
-	int probe, error = ptrc_file_open(s->at, path, O_PATH | flags, 0, &probe);
+	PTRC_FD(probe);
+	int error = ptrc_file_open(s->at, path, O_PATH | flags, 0, &probe);
 
 	if (error)
 		return error;
 	/* A log without a name (no link) would disappear with its last descriptor, so it is not
 	 * used. */
 	if (ptrc_file_stat(probe, &st) || !S_ISREG(st.st_mode) || st.st_dev != s->place.dev ||
-	    st.st_ino != s->place.ino || st.st_uid != s->uid || st.st_nlink == 0) {
-		ptrc_file_close(probe);
+	    st.st_ino != s->place.ino || st.st_uid != s->uid || st.st_nlink == 0)
 		return ENOENT;
-	}
 	error = ptrc_file_reopen(probe, O_RDWR | O_NOCTTY, &s->fd);
-	ptrc_file_close(probe);
 	if (error)
 		return error;
 	error = ptrc_log_reader_head(s->fd, &head);
@@ -750,12 +746,9 @@ static bool choose_path(const struct ptrc_stream_header *h, const struct ptrc_ke
 
 static bool is_directory(const char *path)
 {
-	int fd;
+	PTRC_FD(fd);
 
-	if (ptrc_file_open(AT_FDCWD, path, O_PATH | O_DIRECTORY, 0, &fd))
-		return false;
-	ptrc_file_close(fd);
-	return true;
+	return ptrc_file_open(AT_FDCWD, path, O_PATH | O_DIRECTORY, 0, &fd) == 0;
 }
 
 /* Creates a new log. ENOENT: the directory of the path does not exist, or the caller's path is
@@ -858,7 +851,6 @@ int ptrc_keeper_finish_orphan(int dirfd, uint32_t uid, int stream_fd,
 	struct ptrc_keeper_args args = {
 		.log_fd = -1, .stream_fd = stream_fd, .names_fd = -1, .dirfd = dirfd};
 	struct ptrc_stream stream;
-	uint64_t size;
 	int error = ptrc_stream_map(stream_fd, PTRC_ROLE_CONTROLLER, &stream);
 
 	if (error)
@@ -871,14 +863,12 @@ int ptrc_keeper_finish_orphan(int dirfd, uint32_t uid, int stream_fd,
 	/* The names object (table of event names) may have been removed by the last process that
 	 * used it. Then names_fd stays -1, and the log has only the names that earlier flushes have
 	 * written. */
-	error = ptrc_shmdir_open_id(dirfd, 'n', stream.header->names_id, uid, &args.names_fd,
-				    &size);
+	error = ptrc_shmdir_open_id(dirfd, 'n', stream.header->names_id, uid, &args.names_fd, NULL);
 	if (error != ENOMEM)
 		error = finish(&args, uid, stream.header, orders);
 	if (error == ECHILD)
 		ptrc_store_relaxed(&stream.header->has_killed_keepers, 1);
-	if (args.names_fd >= 0)
-		ptrc_file_close(args.names_fd);
+	ptrc_file_end(&args.names_fd);
 	ptrc_stream_unmap(&stream);
 	return error;
 }

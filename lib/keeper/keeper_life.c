@@ -114,8 +114,7 @@ static int watch(void *arg)
 			ptrc_file_sleep_ns(50000000);
 	}
 	/* This drops the lock: a locked byte would mean that the controller is alive. */
-	if (fd >= 0)
-		ptrc_file_close(fd);
+	ptrc_file_end(&fd);
 	ptrc_store_release(&k->is_controller_dead, true);
 	atomic_fetch_add_explicit(&h->keeper_bell, 1, memory_order_release);
 	ptrc_sys(SYS_futex, &h->keeper_bell, FUTEX_WAKE, 1, 0, 0, 0);

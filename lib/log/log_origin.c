@@ -50,14 +50,13 @@ static void add_line(struct payload *p, uint32_t *used, uint32_t which, const ch
 {
 	char text[128];
 	uint32_t bytes = 0;
-	size_t got = 0;
-	int fd;
+	size_t got;
+	PTRC_FD(fd);
 
 	if (ptrc_file_open(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, &fd))
 		return;
 	if (ptrc_file_read(fd, text, sizeof(text), 0, &got))
 		got = 0;
-	ptrc_file_close(fd);
 	while (bytes < got && text[bytes] != '\n')
 		bytes++;
 	add(p, used, which, text, bytes);
@@ -272,8 +271,8 @@ static size_t mapping_id(struct work *k, int pid, const char *path, size_t path_
 {
 	char *to = k->path;
 	struct stat st;
-	size_t bytes = 0;
-	int place, fd;
+	PTRC_FD(place);
+	PTRC_FD(fd);
 
 	if (path_bytes == 0 || path[0] != '/')
 		return 0;
@@ -283,15 +282,11 @@ static size_t mapping_id(struct work *k, int pid, const char *path, size_t path_
 	memcpy(to + 5, path, path_bytes);
 	to[5 + path_bytes] = '\0';
 	/* Opening a device or a pipe may have effects, so the type of the file is checked first. */
-	if (ptrc_file_open(AT_FDCWD, k->path, O_PATH | O_NOFOLLOW, 0, &place))
+	if (ptrc_file_open(AT_FDCWD, k->path, O_PATH | O_NOFOLLOW, 0, &place) ||
+	    ptrc_file_stat(place, &st) || !S_ISREG(st.st_mode) || st.st_ino != ino ||
+	    ptrc_file_reopen(place, O_RDONLY | O_NONBLOCK | O_NOCTTY, &fd))
 		return 0;
-	if (ptrc_file_stat(place, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == ino &&
-	    ptrc_file_reopen(place, O_RDONLY | O_NONBLOCK | O_NOCTTY, &fd) == 0) {
-		bytes = ptrc_build_id_read(fd, k->mapping_id, sizeof(k->mapping_id));
-		ptrc_file_close(fd);
-	}
-	ptrc_file_close(place);
-	return bytes;
+	return ptrc_build_id_read(fd, k->mapping_id, sizeof(k->mapping_id));
 }
 
 /* Moves *at past the current word and the blanks after it. */
@@ -385,17 +380,15 @@ static void add_private(struct ptrc_log_writer *w, const struct known *p, uint64
 	struct maps maps = {.w = w, .p = p, .start = start, .head = head};
 	struct work *k = (void *)w->origins.work.bytes;
 	struct stat st;
-	int fd;
+	PTRC_FD(fd);
 
 	if (!may_look(w, p->pid))
 		return;
 	head->exe_bytes = (uint16_t)ptrc_procfs_link(p->pid, "exe", k->exe, sizeof(k->exe));
-	if (p->exe_ino && ptrc_procfs_open(p->pid, "exe", O_NONBLOCK | O_NOCTTY, &fd) == 0) {
-		if (ptrc_file_stat(fd, &st) == 0 && S_ISREG(st.st_mode))
-			head->build_id_bytes =
-				(uint16_t)ptrc_build_id_read(fd, k->build_id, sizeof(k->build_id));
-		ptrc_file_close(fd);
-	}
+	if (p->exe_ino && ptrc_procfs_open(p->pid, "exe", O_NONBLOCK | O_NOCTTY, &fd) == 0 &&
+	    ptrc_file_stat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		head->build_id_bytes =
+			(uint16_t)ptrc_build_id_read(fd, k->build_id, sizeof(k->build_id));
 	ptrc_log_buffer_add(out, k->exe, head->exe_bytes);
 	ptrc_log_buffer_add(out, k->build_id, head->build_id_bytes);
 	if (!ptrc_load_relaxed(&w->origin->hides_command_lines)) {

@@ -132,19 +132,17 @@ static int open_member(const struct ptrc_stream_header *h, const char *path, uin
 {
 	struct ptrc_log_begin begin;
 	struct stat st;
-	size_t got = 0;
+	PTRC_FD(opened);
 
-	if (ptrc_file_open(AT_FDCWD, path, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0, fd))
+	if (ptrc_file_open(AT_FDCWD, path, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0,
+			   &opened) ||
+	    ptrc_file_stat(opened, &st) || !S_ISREG(st.st_mode) ||
+	    !ptrc_file_read_whole(opened, &begin, sizeof(begin), 0) || !ptrc_log_is_begin(&begin) ||
+	    begin.packet.log_id != h->id || begin.head.member != number)
 		return ENOENT;
-	if (ptrc_file_stat(*fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	    ptrc_file_read(*fd, &begin, sizeof(begin), 0, &got) == 0 && got == sizeof(begin) &&
-	    ptrc_log_is_begin(&begin) && begin.packet.log_id == h->id &&
-	    begin.head.member == number) {
-		*head = begin.head;
-		return 0;
-	}
-	ptrc_file_close(*fd);
-	return ENOENT;
+	*head = begin.head;
+	*fd = ptrc_file_keep(&opened);
+	return 0;
 }
 
 /* Opens the file that the saved state of the log describes. ENOENT: it is no longer at its path. */
@@ -154,13 +152,14 @@ static int reopen(const struct ptrc_stream_header *h, const char *base, int *fd)
 	char path[PTRC_LOG_PATH_BYTES];
 	struct ptrc_log_head head;
 	struct stat st;
+	PTRC_FD(opened);
 
-	if (!make_path(path, base, number) || open_member(h, path, number, O_RDWR, fd, &head))
+	if (!make_path(path, base, number) ||
+	    open_member(h, path, number, O_RDWR, &opened, &head) || ptrc_file_stat(opened, &st) ||
+	    !is_file(&h->log_place[ptrc_log_state_place(h)], &st))
 		return ENOENT;
-	if (!ptrc_file_stat(*fd, &st) && is_file(&h->log_place[ptrc_log_state_place(h)], &st))
-		return 0;
-	ptrc_file_close(*fd);
-	return ENOENT;
+	*fd = ptrc_file_keep(&opened);
+	return 0;
 }
 
 /* Deletes the file of the log that a keeper had begun when it was killed. That file is the one in
@@ -196,12 +195,11 @@ static void delete_old(struct ptrc_log_writer *w, uint64_t keep)
 
 	for (uint32_t i = 0; i < OLD_MAX && s->oldest < s->member; i++, s->oldest++) {
 		struct ptrc_log_head head;
-		int fd;
+		PTRC_FD(fd);
 
 		if (!make_path(path, w->base, s->oldest) ||
 		    open_member(w->header, path, s->oldest, O_RDONLY, &fd, &head))
 			continue;
-		ptrc_file_close(fd);
 		if (s->past.ordinal - head.ordinal < keep)
 			break;
 		ptrc_sys(SYS_unlinkat, AT_FDCWD, path, 0);

@@ -672,7 +672,8 @@ static void rewind_events(struct ptrc_log_stream *l)
 /* Opens the object of the log's stream. If it does not exist, the log is closed. */
 static int open_object(const struct ptrc_log_head *head, int *fd)
 {
-	int dirfd, error = ptrc_shmdir_open(head->owner_uid, false, &dirfd);
+	PTRC_FD(dirfd);
+	int error = ptrc_shmdir_open(head->owner_uid, false, &dirfd);
 
 	if (error)
 		return error;
@@ -680,39 +681,32 @@ static int open_object(const struct ptrc_log_head *head, int *fd)
 	/* A process that finishes the stream's log may have renamed the stream object. */
 	if (error == ENOENT)
 		error = ptrc_shmdir_open_id(dirfd, 'o', head->stream_id, head->owner_uid, fd, NULL);
-	ptrc_file_close(dirfd);
 	return error;
 }
 
 bool ptrc_log_stream_is_left(int fd, uint64_t *id, uid_t *user)
 {
 	struct ptrc_log_head head;
-	int object;
-	bool is_left;
+	PTRC_FD(object);
 
 	if (ptrc_log_reader_head(fd, &head) || open_object(&head, &object))
 		return false;
-	is_left = !ptrc_liveness_is_held(object, PTRC_LIVE_CONTROLLER, 2);
-	ptrc_file_close(object);
 	*id = head.stream_id;
 	*user = head.owner_uid;
-	return is_left;
+	return !ptrc_liveness_is_held(object, PTRC_LIVE_CONTROLLER, 2);
 }
 
 /* Whether the controller of this log's stream is dead. False if that is unknown. */
 static bool is_controller_gone(int fd, const struct ptrc_log_head *head)
 {
-	int object, pid;
-	bool is_gone;
+	PTRC_FD(object);
+	int pid;
 
 	if (ptrc_log_is_locked(fd, PTRC_LOG_LOCK_FINISHING, &pid))
 		return true;
 	/* If this process may not open the object, it cannot know whether the controller is dead. */
-	if (open_object(head, &object))
-		return false;
-	is_gone = !ptrc_liveness_is_controlled(object, PTRC_LIVE_CONTROLLER);
-	ptrc_file_close(object);
-	return is_gone;
+	return open_object(head, &object) == 0 &&
+	       !ptrc_liveness_is_controlled(object, PTRC_LIVE_CONTROLLER);
 }
 
 /* Waits while the keeper finishes the log: a program that has waited for the end of a controller

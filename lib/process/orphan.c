@@ -267,20 +267,19 @@ static void note_dropped(int dirfd, uint64_t id, const struct ptrc_orphan_facts 
 static bool drop(int dirfd, uint32_t uid, uint64_t id)
 {
 	struct ptrc_orphan_facts f;
-	uint64_t mask;
 	bool is_removed = false;
 	PTRC_FD(fd);
 
 	if (ptrc_shmdir_open_id(dirfd, 'o', id, uid, &fd, NULL))
 		return false;
-	ptrc_sys_block_signals(&mask);
+	PTRC_NO_SIGNALS();
 	if (ptrc_file_lock(fd, F_WRLCK, PTRC_LIVE_CLEANER, 1) == 0 &&
 	    !ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2)) {
 		if (ptrc_orphan_read(fd, id, &f))
 			note_dropped(dirfd, id, &f);
 		is_removed = remove_object(dirfd, id);
 	}
-	ptrc_orphan_unlock(fd, &mask);
+	ptrc_file_lock(fd, F_UNLCK, PTRC_LIVE_CLEANER, 1);
 	return is_removed;
 }
 

@@ -127,7 +127,8 @@ static int open_locked(const struct ptrc_page_place *place, bool is_create,
 	char name[PTRC_PAGE_NAME_BYTES];
 	struct stat st;
 	uint64_t size = 0;
-	int fd, error;
+	int error;
+	PTRC_FD(fd);
 
 	ptrc_page_name(name, place->pid, place->ns);
 	error = ptrc_shmdir_open_object(place->dirfd, name, place->uid, &fd, &size);
@@ -150,10 +151,9 @@ static int open_locked(const struct ptrc_page_place *place, bool is_create,
 	}
 	if (error) {
 		ptrc_file_lock(fd, F_UNLCK, CHANGE_BYTE, 1);
-		ptrc_file_close(fd);
 		return error;
 	}
-	f->fd = fd;
+	f->fd = ptrc_file_keep(&fd);
 	f->inode = st.st_ino;
 	return 0;
 }

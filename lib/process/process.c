@@ -128,8 +128,7 @@ static bool knows_names(int dirfd, const struct ptrc_page_slot *slot, uint32_t *
 int ptrc_process_open_stream(uint64_t stream_id, int *fd, uint32_t *version)
 {
 	struct ptrc_page *page = ptrc_self_page();
-	bool has_ended;
-	int dirfd;
+	PTRC_FD(dirfd);
 	int error = ptrc_shmdir_open(ptrc_here.uid, false, &dirfd);
 
 	*version = 0;
@@ -141,9 +140,7 @@ int ptrc_process_open_stream(uint64_t stream_id, int *fd, uint32_t *version)
 				ptrc_file_close(*fd);
 				error = EPROTO;
 			}
-		has_ended = error == ENOENT && ptrc_self_is_home(dirfd);
-		ptrc_file_close(dirfd);
-		if (has_ended) {
+		if (error == ENOENT && ptrc_self_is_home(dirfd)) {
 			ptrc_page_remove(page, stream_id);
 			return ENOENT;
 		}

@@ -378,8 +378,7 @@ void ptrc_target_close(struct ptrc_target *t)
 
 void ptrc_target_rest(struct ptrc_target *t)
 {
-	if (t->dirfd >= 0)
-		ptrc_file_close(t->dirfd);
+	ptrc_file_end(&t->dirfd);
 	t->dirfd = -1;
 }
 
