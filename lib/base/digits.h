@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers as decimal and hexadecimal digits, without the C library. */
+/* Numbers as decimal and hexadecimal digits, and words between blanks, without the C library. */
 #ifndef PTRC_LIB_BASE_DIGITS_H
 #define PTRC_LIB_BASE_DIGITS_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+/* Moves *at past the current word and the blanks after it. */
+static inline void ptrc_digits_skip_word(const char **at)
+{
+	while (**at && **at != ' ')
+		++*at;
+	while (**at == ' ')
+		++*at;
+}
 
 /* Writes the number in decimal digits at `at`, without a terminating zero. Returns the address
  * after the last digit. */

@@ -289,15 +289,6 @@ static size_t mapping_id(struct work *k, int pid, const char *path, size_t path_
 	return ptrc_build_id_read(fd, k->mapping_id, sizeof(k->mapping_id));
 }
 
-/* Moves *at past the current word and the blanks after it. */
-static void skip_word(const char **at, const char *end)
-{
-	while (*at < end && **at != ' ')
-		++*at;
-	while (*at < end && **at == ' ')
-		++*at;
-}
-
 /* The payload of a PROCESS packet to which mappings are added. */
 struct maps {
 	struct ptrc_log_writer *w;
@@ -322,19 +313,19 @@ static bool add_mapping(const char *at, void *arg)
 	size_t bytes;
 
 	maps->all += (uint64_t)(end - at) + 1;
-	m.start = ptrc_digits_take_hex(&at, end);
-	at += at < end;
-	m.end = ptrc_digits_take_hex(&at, end);
-	skip_word(&at, end);
+	m.start = ptrc_digits_take_hex(&at, NULL);
+	at += *at != '\0';
+	m.end = ptrc_digits_take_hex(&at, NULL);
+	ptrc_digits_skip_word(&at);
 	access = at;
-	skip_word(&at, end);
+	ptrc_digits_skip_word(&at);
 	if (end - access < 4 || access[2] != 'x')
 		return maps->all > MAPS_MAX;
-	m.offset = ptrc_digits_take_hex(&at, end);
-	skip_word(&at, end);
-	skip_word(&at, end); /* skips the device */
-	ino = at < end ? ptrc_digits_take(&at) : 0;
-	bytes = at < end ? (size_t)(end - at) : 0;
+	m.offset = ptrc_digits_take_hex(&at, NULL);
+	ptrc_digits_skip_word(&at);
+	ptrc_digits_skip_word(&at); /* skips the device */
+	ino = ptrc_digits_take(&at);
+	bytes = (size_t)(end - at);
 	/* A path longer than MAPS_LINE_MAX may have been cut when the line was read. */
 	if (bytes > MAPS_LINE_MAX ||
 	    out->used - maps->start + sizeof(m) + bytes + PTRC_LOG_BUILD_ID_MAX >

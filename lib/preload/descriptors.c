@@ -213,33 +213,24 @@ struct address {
 	};
 };
 
-static int option_of(int fd, int option)
+static const char *protocol_of(int fd)
 {
-	int value = -1;
-	socklen_t size = sizeof(value);
+	int protocol;
+	socklen_t size = sizeof(protocol);
 
-	if (ptrc_sys(SYS_getsockopt, fd, SOL_SOCKET, option, &value, &size))
-		return -1;
-	return value;
-}
-
-static void put_protocol(struct ptrc_descriptor *d, int fd)
-{
-	switch (option_of(fd, SO_PROTOCOL)) {
+	if (ptrc_sys(SYS_getsockopt, fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &size))
+		return "ip";
+	switch (protocol) {
 	case IPPROTO_TCP:
-		put(d, "tcp");
-		break;
+		return "tcp";
 	case IPPROTO_UDP:
-		put(d, "udp");
-		break;
+		return "udp";
 	case 262: /* IPPROTO_MPTCP */
-		put(d, "mptcp");
-		break;
+		return "mptcp";
 	case IPPROTO_SCTP:
-		put(d, "sctp");
-		break;
+		return "sctp";
 	default:
-		put(d, "ip");
+		return "ip";
 	}
 }
 
@@ -271,14 +262,14 @@ static void put_address(struct ptrc_descriptor *d, int fd, const struct address 
 		if (has_name(a))
 			put_path(d, &a->un, a->size);
 	} else if (a->any.sa_family == AF_INET && a->size >= sizeof(a->in)) {
-		put_protocol(d, fd);
+		put(d, protocol_of(fd));
 		put(d, is_local ? " local " : " ");
 		put_ipv4(d, (const uint8_t *)&a->in.sin_addr);
 		put(d, ":");
 		put_number(d, ntohs(a->in.sin_port));
 	} else if (a->any.sa_family == AF_INET6 &&
 		   a->size >= offsetof(struct sockaddr_in6, sin6_scope_id)) {
-		put_protocol(d, fd);
+		put(d, protocol_of(fd));
 		put(d, is_local ? " local [" : " [");
 		put_ipv6(d, a->in6.sin6_addr.s6_addr);
 		put(d, "]:");

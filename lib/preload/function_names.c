@@ -26,14 +26,6 @@ struct search {
 	bool is_found;
 };
 
-static void skip_word(const char **at)
-{
-	while (**at && **at != ' ')
-		++*at;
-	while (**at == ' ')
-		++*at;
-}
-
 /* Takes a line of /proc/self/maps. Returns true if the mapping contains the address. */
 static bool take_line(const char *at, void *arg)
 {
@@ -43,11 +35,11 @@ static bool take_line(const char *at, void *arg)
 	start = ptrc_digits_take_hex(&at, NULL);
 	at += *at == '-';
 	last = ptrc_digits_take_hex(&at, NULL);
-	skip_word(&at);
-	skip_word(&at); /* the permissions */
+	ptrc_digits_skip_word(&at);
+	ptrc_digits_skip_word(&at); /* the permissions */
 	offset = ptrc_digits_take_hex(&at, NULL);
-	skip_word(&at);
-	skip_word(&at); /* the device */
+	ptrc_digits_skip_word(&at);
+	ptrc_digits_skip_word(&at); /* the device */
 	inode = ptrc_digits_take(&at);
 	if (*at == '/' && offset == 0) {
 		s->start = start;

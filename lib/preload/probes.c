@@ -315,11 +315,6 @@ static void patch(const struct module *m, int memory_fd)
 	}
 }
 
-static int compare(const struct site *a, const struct site *b)
-{
-	return (a->address > b->address) - (a->address < b->address);
-}
-
 /* Sorts the sites by address, with heapsort: a library may have thousands of sites, and qsort()
  * allocates memory. */
 static void sort(struct site *list, size_t count)
@@ -337,8 +332,8 @@ static void sort(struct site *list, size_t count)
 		for (root = start; 2 * root + 1 < end;) {
 			size_t child = 2 * root + 1;
 
-			child += child + 1 < end && compare(&list[child], &list[child + 1]) < 0;
-			if (compare(&moving, &list[child]) >= 0)
+			child += child + 1 < end && list[child].address < list[child + 1].address;
+			if (moving.address >= list[child].address)
 				break;
 			list[root] = list[child];
 			root = child;
