@@ -11,15 +11,7 @@
 PTRC_PUBLIC int posix_trace_eventid_open(const char *restrict event_name,
 					 trace_event_id_t *restrict event_id)
 {
-	uint32_t id;
-	int error;
-
-	if (!event_name || !event_id)
-		return EINVAL;
-	error = ptrc_process_open_type(event_name, NULL, &id);
-	if (!error)
-		*event_id = id;
-	return error;
+	return event_name && event_id ? ptrc_process_open_type(event_name, NULL, event_id) : EINVAL;
 }
 
 PTRC_PUBLIC int posix_trace_eventid_equal(trace_id_t trid, trace_event_id_t event1,

@@ -18,14 +18,9 @@
 PTRC_PUBLIC int posixtrace_eventid_open_layout(const char *name, const char *layout,
 					       trace_event_id_t *event)
 {
-	uint32_t id;
 	int error = name && layout && event ? ptrc_layout_check(layout) : EINVAL;
 
-	if (!error)
-		error = ptrc_process_open_type(name, layout, &id);
-	if (!error)
-		*event = id;
-	return error;
+	return error ?: ptrc_process_open_type(name, layout, event);
 }
 
 PTRC_PUBLIC int posixtrace_eventid_get_layout(trace_id_t trid, trace_event_id_t event, char *layout,

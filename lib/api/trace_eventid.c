@@ -14,16 +14,9 @@
 PTRC_PUBLIC int posix_trace_trid_eventid_open(trace_id_t id, const char *restrict name,
 					      trace_event_id_t *restrict event)
 {
-	int error;
-	uint32_t result;
 	PTRC_ENTER(c, id);
 
-	if (!c || !name || !event)
-		return EINVAL;
-	error = ptrc_names_register(c->names, name, &result);
-	if (!error)
-		*event = result;
-	return error;
+	return c && name && event ? ptrc_names_register(c->names, name, event) : EINVAL;
 }
 
 PTRC_PUBLIC int posix_trace_eventid_get_name(trace_id_t id, trace_event_id_t event,

@@ -144,7 +144,7 @@ PTRC_PUBLIC int posixtrace_get_patterns(trace_id_t id, struct posixtrace_pattern
 	if (!copy)
 		return ENOMEM;
 	pthread_mutex_lock(&c->lock);
-	got = ptrc_patterns_get(c->stream.header, copy, PTRC_PATTERNS_MAX);
+	got = ptrc_patterns_get(c->stream.header, copy);
 	pthread_mutex_unlock(&c->lock);
 	for (size_t i = 0; i < got && i < size; i++) {
 		patterns[i].pt_how = copy[i].is_only ? POSIXTRACE_ONLY : POSIXTRACE_EXCLUDE;

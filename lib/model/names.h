@@ -242,8 +242,8 @@ struct ptrc_names {
 /* The name of a predefined event type; NULL for other identifiers. */
 const char *ptrc_names_predefined(uint32_t id);
 /* Stores the identifier of a name, which may be predefined. A new name is registered. If no
- * identifier is left, *id is PTRC_ID_UNNAMED and the object counts the name as refused.
- * ENAMETOOLONG. ENOMEM: out of memory, or the object is damaged. */
+ * identifier is left, *id is PTRC_ID_UNNAMED and the object counts the name as refused. After an
+ * error *id is unchanged. ENAMETOOLONG. ENOMEM: out of memory, or the object is damaged. */
 int ptrc_names_register(struct ptrc_names *n, const char *name, uint32_t *id);
 /* Notes a name whose events are recorded as unnamed ones, so that commands can report the number of
  * such names, and the first of them. */

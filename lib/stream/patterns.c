@@ -156,15 +156,15 @@ int ptrc_patterns_prepare(struct ptrc_stream_header *h, const struct ptrc_names 
 	return 0;
 }
 
-uint32_t ptrc_patterns_get(struct ptrc_stream_header *h, struct ptrc_pattern *patterns,
-			   uint32_t size)
+uint32_t ptrc_patterns_get(struct ptrc_stream_header *h,
+			   struct ptrc_pattern patterns[PTRC_PATTERNS_MAX])
 {
 	uint32_t word = ptrc_load_acquire(&h->patterns), count = 0;
 	const struct ptrc_pattern_list *list = ptrc_stream_patterns(h, word);
 
 	if (word & PTRC_PATTERNS_ON)
 		count = count_patterns(list);
-	for (uint32_t i = 0; i < count && i < size; i++)
+	for (uint32_t i = 0; i < count; i++)
 		copy_pattern(list, i, &patterns[i]);
 	return count;
 }

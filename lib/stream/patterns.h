@@ -32,9 +32,9 @@ int ptrc_patterns_prepare(struct ptrc_stream_header *h, const struct ptrc_names 
 			  const struct ptrc_pattern *patterns, uint32_t count,
 			  struct ptrc_filter_change *change);
 
-/* Copies at most `size` of the patterns in force. Returns the number of patterns in force. */
-uint32_t ptrc_patterns_get(struct ptrc_stream_header *h, struct ptrc_pattern *patterns,
-			   uint32_t size);
+/* Copies the patterns in force, and returns their number. */
+uint32_t ptrc_patterns_get(struct ptrc_stream_header *h,
+			   struct ptrc_pattern patterns[PTRC_PATTERNS_MAX]);
 /* Whether the pattern matches a registered name. */
 bool ptrc_pattern_has_match(const struct ptrc_pattern *pattern, const struct ptrc_names *n);
 
