@@ -195,17 +195,6 @@ static uint32_t add_part(struct posixtrace_log_writer *c, const struct run *run,
 	return *error ? 0 : end;
 }
 
-/* Adds a run, the waiting events of one thread, to the flush. When a packet takes the first events of a part, the rest
- * of the part is packed again, so the parts are small. */
-static int add_run(struct posixtrace_log_writer *c, const struct run *run)
-{
-	int error = 0;
-
-	for (uint32_t at = run->first; at;)
-		at = add_part(c, run, at, &error);
-	return error;
-}
-
 static int write_waiting(struct posixtrace_log_writer *c)
 {
 	int error;
@@ -214,8 +203,10 @@ static int write_waiting(struct posixtrace_log_writer *c)
 		return 0;
 	ptrc_log_events_begin(&c->writer);
 	error = ptrc_log_names_write(&c->writer);
+	/* When a packet takes the first events of a part, the rest of the part is packed again, so the parts are small. */
 	for (size_t i = 0; !error && i < c->run_count; i++)
-		error = add_run(c, &c->runs[i]);
+		for (uint32_t at = c->runs[i].first; at;)
+			at = add_part(c, &c->runs[i], at, &error);
 	if (!error)
 		error = ptrc_log_events_end(&c->writer);
 	begin_waiting(c);

@@ -128,7 +128,8 @@ static int find_newest(DIR *directory, const char *name, struct members *m)
 
 	for (size_t i = m->number_count; i-- > 0;) {
 		struct ptrc_log_head head;
-		int fd, error;
+		PTRC_FD(fd);
+		int error;
 
 		if (open_member(directory, name, m->number[i], &fd))
 			continue;
@@ -139,7 +140,6 @@ static int find_newest(DIR *directory, const char *name, struct members *m)
 			sec = head.create_sec;
 			nsec = head.create_nsec;
 		}
-		close(fd);
 		if (error == EPROTO)
 			return EPROTO;
 	}
@@ -209,7 +209,8 @@ int ptrc_log_family_open(const char *path, int **fds, size_t *count, bool *is_wh
 {
 	struct members m = {.log = 0};
 	struct ptrc_log_head head;
-	int first = -1, error = open_file(AT_FDCWD, path, &first);
+	PTRC_FD(first);
+	int error = open_file(AT_FDCWD, path, &first);
 	bool is_family = error == ENOENT, is_rest = false;
 
 	if (!error) {
@@ -220,22 +221,16 @@ int ptrc_log_family_open(const char *path, int **fds, size_t *count, bool *is_wh
 	}
 	if (is_family) {
 		error = search(path, first >= 0, &m);
-		if (!error && first >= 0) {
-			error = take(&m, first, 0);
-			first = -1;
-		}
+		if (!error && first >= 0)
+			error = take(&m, ptrc_file_keep(&first), 0);
 		if (!error && m.first == m.end)
 			error = ENOENT;
 	} else if (!error) {
 		m.fd = malloc(sizeof(*m.fd));
 		error = m.fd ? 0 : ENOMEM;
-		if (!error) {
-			m.fd[m.end++] = first;
-			first = -1;
-		}
+		if (!error)
+			m.fd[m.end++] = ptrc_file_keep(&first);
 	}
-	if (first >= 0)
-		close(first);
 	*count = m.end - m.first;
 	if (m.fd)
 		memmove(m.fd, m.fd + m.first, *count * sizeof(*m.fd));
@@ -260,14 +255,13 @@ bool ptrc_log_family_goes_on(const char *path, uint64_t log, uint64_t number)
 	for (size_t i = m.number_count; i-- > 0 && m.number[i] > number && !goes_on;) {
 		struct ptrc_log_head head;
 		struct stat st;
-		int fd;
+		PTRC_FD(fd);
 
 		if (open_member(directory, name, m.number[i], &fd))
 			continue;
 		/* A file that has just been begun has no head yet. */
 		goes_on = (fstat(fd, &st) == 0 && st.st_size == 0) ||
 			  (!check_member(fd, m.number[i], &head) && head.stream_id == log);
-		close(fd);
 	}
 	closedir(directory);
 	free(m.number);
