@@ -20,11 +20,9 @@
 int ptrc_inherit_announce(int dirfd, uint64_t stream_id)
 {
 	char name[PTRC_SHMDIR_NAME_BYTES];
-	long ret;
 
 	ptrc_shmdir_name(name, 'i', stream_id);
-	ret = ptrc_sys(SYS_mkdirat, dirfd, name, 0700);
-	return ret < 0 ? ENOMEM : 0;
+	return ptrc_sys(SYS_mkdirat, dirfd, name, 0700) < 0 ? ENOMEM : 0;
 }
 
 void ptrc_inherit_withdraw(int dirfd, uint64_t stream_id)

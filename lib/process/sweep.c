@@ -113,24 +113,26 @@ static void put_aside(struct sweep *s, uint64_t id, const char *name, int fd)
 	}
 }
 
+/* Opens a stream. If descriptors are short, it is unknown whether it is an orphan, and which names it needs. */
+static bool open_stream(struct sweep *s, const char *name, int *fd)
+{
+	int error = ptrc_shmdir_open_object(s->dirfd, name, s->uid, fd, NULL);
+
+	s->keeps_names |= error == ENOMEM;
+	return !error;
+}
+
 static void visit_stream(const char *name, void *arg)
 {
 	struct sweep *s = arg;
 	uint64_t id = ptrc_shmdir_parse(name, 's');
 	uint64_t mask;
-	int error;
 	PTRC_FD(fd);
 
 	if (!id)
 		return;
 	s->has_streams = true;
-	error = ptrc_shmdir_open_object(s->dirfd, name, s->uid, &fd, NULL);
-	/* If descriptors are short, it is unknown whether the stream is an orphan. */
-	if (error == ENOMEM)
-		s->keeps_names = true;
-	if (error)
-		return;
-	if (ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2))
+	if (!open_stream(s, name, &fd) || ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2))
 		return;
 	if (!ptrc_orphan_lock(fd, &mask)) {
 		s->keeps_names = true;
@@ -150,16 +152,9 @@ static void visit_orphan(const char *name, void *arg)
 	struct ptrc_orphan_facts f;
 	uint64_t mask;
 	struct stat st;
-	int error;
 	PTRC_FD(fd);
 
-	if (!id)
-		return;
-	error = ptrc_shmdir_open_object(s->dirfd, name, s->uid, &fd, NULL);
-	/* If descriptors are short, it is unknown which names the orphan needs. */
-	if (error == ENOMEM)
-		s->keeps_names = true;
-	if (error)
+	if (!id || !open_stream(s, name, &fd))
 		return;
 	s->has_orphans = true;
 	/* Before a stream is created, the logs of all orphans are finished. So if another process is

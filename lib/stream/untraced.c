@@ -42,14 +42,12 @@ static int cause(int error)
 	return error == EAGAIN ? ENOMEM : 0;
 }
 
-static char *put_name(char *at, uint64_t stream_id, int pid)
+static void put_name(char *at, uint64_t stream_id, int pid)
 {
 	ptrc_shmdir_name(at, 'u', stream_id);
 	at += strlen(at);
 	*at++ = '.';
-	at = ptrc_digits_put(at, (uint64_t)(uint32_t)pid);
-	*at = '\0';
-	return at;
+	*ptrc_digits_put(at, (uint64_t)(uint32_t)pid) = '\0';
 }
 
 /* Makes the symbolic link that says that the calling process could not be traced. `path` is the
