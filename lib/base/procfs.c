@@ -41,9 +41,7 @@ int ptrc_procfs_open(int pid, const char *rest, int flags, int *fd)
 
 	make_path(path, pid, rest);
 	error = ptrc_file_open(AT_FDCWD, path, O_RDONLY | flags, 0, fd);
-	if (error)
-		return ptrc_file_shortage(error, ESRCH);
-	return 0;
+	return error ? ptrc_file_shortage(error, ESRCH) : 0;
 }
 
 static int stat_file(int pid, const char *rest, int flags, struct stat *st)
@@ -130,15 +128,12 @@ size_t ptrc_procfs_read(int pid, const char *rest, void *to, size_t size)
 
 int ptrc_procfs_inode(int pid, const char *rest, uint64_t *dev, uint64_t *ino)
 {
-	struct stat st;
+	struct stat st = {.st_dev = 0};
 	int error = stat_file(pid, rest, 0, &st);
 
-	*dev = *ino = 0;
-	if (error)
-		return error;
 	*dev = st.st_dev;
 	*ino = st.st_ino;
-	return 0;
+	return error;
 }
 
 size_t ptrc_procfs_link(int pid, const char *rest, char *path, size_t size)

@@ -221,9 +221,6 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
  * c->is_orphaned, leaves the stream to the process that will finish its log. */
 static void release(struct ptrc_controller *c)
 {
-	char name[PTRC_SHMDIR_NAME_BYTES];
-
-	ptrc_shmdir_name(name, 's', c->id);
 	if (c->target.page)
 		ptrc_target_wake(&c->target);
 	if (c->is_attached)
@@ -231,7 +228,7 @@ static void release(struct ptrc_controller *c)
 	if (c->target.is_self && c->stream.header)
 		ptrc_attach_drop(c->id);
 	if (c->id && !c->is_orphaned)
-		unlinkat(c->target.dirfd, name, 0);
+		ptrc_shmdir_remove_id(c->target.dirfd, 's', c->id);
 	if (c->stream.header) {
 		uint64_t offset = ptrc_stream_chunk_offset(c->stream.pool.chunk_count);
 

@@ -324,7 +324,7 @@ static int launch(const struct ptrc_keeper_args *args, enum ptrc_keeper_task tas
 		  struct process *process)
 {
 	struct launch *l;
-	long spare, fd, map;
+	long spare, fd;
 	int error;
 
 	*process = (struct process){.pidfd = -1};
@@ -334,13 +334,11 @@ static int launch(const struct ptrc_keeper_args *args, enum ptrc_keeper_task tas
 	spare = ptrc_sys(SYS_fcntl, args->stream_fd, F_DUPFD_CLOEXEC, 3);
 	if (spare < 0)
 		return ENOMEM;
-	map = ptrc_sys(SYS_mmap, 0, 2 * STACK_BYTES, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-	if (ptrc_sys_is_error(map)) {
+	l = ptrc_file_zeros(2 * STACK_BYTES);
+	if (!l) {
 		ptrc_sys(SYS_close, spare);
 		return ENOMEM;
 	}
-	l = (struct launch *)map;
 	*l = (struct launch){
 		.fds = {args->log_fd, args->stream_fd, args->names_fd, args->dirfd, -1},
 		.task = task,
@@ -356,7 +354,7 @@ static int launch(const struct ptrc_keeper_args *args, enum ptrc_keeper_task tas
 		*process = (struct process){
 			.pid = l->pid, .pidfd = fd < 0 ? -1 : (int)fd, .is_child = l->is_child};
 	}
-	ptrc_sys(SYS_munmap, map, 2 * STACK_BYTES);
+	ptrc_sys(SYS_munmap, l, 2 * STACK_BYTES);
 	/* EAGAIN of clone() and execve() means that a limit on processes was reached. */
 	return error && error != EAGAIN ? ENOMEM : error;
 }

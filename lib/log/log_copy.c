@@ -9,7 +9,6 @@
 #include "lib/base/array.h"
 #include "lib/base/timespec.h"
 #include "lib/log/log_write.h"
-#include "lib/log/log_stream.h"
 #include "lib/model/attr.h"
 #include "lib/model/eventset.h"
 #include "lib/model/names.h"

@@ -16,7 +16,6 @@
 #include "lib/base/procfs.h"
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
-#include "lib/model/names.h"
 #include "lib/process/orphan.h"
 #include "lib/process/page.h"
 #include "lib/stream/untraced.h"

@@ -215,14 +215,13 @@ static int use_stream(struct ptrc_attachment *a, uint64_t stream_id, const struc
 static int map_stream(struct ptrc_attachment *a, uint64_t stream_id, uint32_t *version)
 {
 	struct ptrc_stream s;
-	int fd, error;
+	PTRC_FD(fd);
+	int error = ptrc_process_open_stream(stream_id, &fd, version);
 
-	error = ptrc_process_open_stream(stream_id, &fd, version);
 	if (error)
 		return error;
 	error = ptrc_stream_map(fd, PTRC_ROLE_CONTROLLER, &s);
 	*version = s.version;
-	ptrc_sys(SYS_close, fd);
 	if (error)
 		return error;
 	error = use_stream(a, stream_id, &s.pool, s.map_size);
@@ -308,10 +307,10 @@ struct ptrc_stream_header *ptrc_attach(unsigned i, bool is_nested)
 
 int ptrc_attach_all(void)
 {
-	uint64_t mask, active;
+	uint64_t active;
 	int error;
+	PTRC_NO_SIGNALS();
 
-	ptrc_sys_block_signals(&mask);
 	error = ptrc_process_init();
 	if (!error && ptrc_self->pid == ptrc_sys_getpid()) {
 		ptrc_process_map_names();
@@ -322,16 +321,14 @@ int ptrc_attach_all(void)
 			ptrc_attach_locked((unsigned)__builtin_ctzll(active), true);
 		ptrc_attach_unlock();
 	}
-	ptrc_sys_restore_signals(&mask);
 	return error;
 }
 
 void ptrc_attach_drop(uint64_t stream_id)
 {
-	uint64_t mask;
 	bool is_at_work;
+	PTRC_NO_SIGNALS();
 
-	ptrc_sys_block_signals(&mask);
 	ptrc_attach_own();
 	is_at_work = ptrc_thread_frame(ptrc_thread_self) != 0;
 	ptrc_attach_lock();
@@ -341,7 +338,6 @@ void ptrc_attach_drop(uint64_t stream_id)
 	if (!is_at_work)
 		bury_zombies();
 	ptrc_attach_unlock();
-	ptrc_sys_restore_signals(&mask);
 }
 
 /* ---- start, fork, and the ends of threads ---- */
@@ -349,9 +345,8 @@ void ptrc_attach_drop(uint64_t stream_id)
 static void on_thread_exit(void *block)
 {
 	struct ptrc_thread *t = block;
-	uint64_t mask;
+	PTRC_NO_SIGNALS();
 
-	ptrc_sys_block_signals(&mask);
 	ptrc_attach_own();
 	ptrc_thread_leave();
 	ptrc_attach_lock();
@@ -371,7 +366,6 @@ static void on_thread_exit(void *block)
 	ptrc_store_relaxed(&t->state, 0);
 	ptrc_attach_unlock();
 	ptrc_thread_give_back(t);
-	ptrc_sys_restore_signals(&mask);
 }
 
 void ptrc_attach_begin(void)
@@ -414,15 +408,14 @@ static bool is_awaited(unsigned i)
 
 void ptrc_attach_end(void)
 {
-	uint64_t waited = 0, mask;
+	uint64_t waited = 0;
 
 	if (!ptrc_load_relaxed(&ptrc_attach_has_announced))
 		return;
-	ptrc_sys_block_signals(&mask);
+	PTRC_NO_SIGNALS();
 	for (unsigned i = 0; i < PTRC_PAGE_SLOT_COUNT; i++)
 		for (; waited < END_WAIT_NS && is_awaited(i); waited += END_LOOK_NS)
 			ptrc_file_sleep_ns(END_LOOK_NS);
-	ptrc_sys_restore_signals(&mask);
 }
 
 /* Called in a forked child for the attachment to a stream that its parent has mapped. If the page of the child has the

@@ -125,13 +125,10 @@ static bool put_as_guest(struct ptrc_stream *s, const struct event *e, const str
 static int record(const struct event *e, uint64_t stream_id, const struct ptrc_names *n,
 		  uint32_t id, unsigned int *streams)
 {
-	char name[PTRC_SHMDIR_NAME_BYTES];
 	struct ptrc_stream s;
-	uint64_t size;
 	int fd, error;
 
-	ptrc_shmdir_name(name, 's', stream_id);
-	error = ptrc_shmdir_open_object(e->target.dirfd, name, e->target.uid, &fd, &size);
+	error = ptrc_shmdir_open_id(e->target.dirfd, 's', stream_id, e->target.uid, &fd, NULL);
 	if (!error) {
 		error = ptrc_stream_map(fd, PTRC_ROLE_CONTROLLER, &s);
 		ptrc_file_close(fd);
