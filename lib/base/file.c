@@ -249,10 +249,7 @@ void ptrc_file_yield(unsigned tries)
 
 void ptrc_file_sleep_ns(uint64_t ns)
 {
-	struct timespec delay = {
-		.tv_sec = (time_t)(ns / 1000000000),
-		.tv_nsec = (long)(ns % 1000000000),
-	};
+	struct timespec delay = ptrc_timespec_of((int64_t)ns);
 
 	ptrc_sys(SYS_nanosleep, &delay, 0);
 }

@@ -105,9 +105,9 @@ bool ptrc_liveness_is_held(int fd, uint64_t byte, uint64_t count)
 	return is_held(fd, F_WRLCK, byte, count);
 }
 
-bool ptrc_liveness_is_controlled(int fd, uint64_t byte)
+bool ptrc_liveness_is_controlled(int fd)
 {
-	return is_held(fd, F_RDLCK, byte, 1);
+	return is_held(fd, F_RDLCK, PTRC_LIVE_CONTROLLER, 1);
 }
 
 /* Called when every byte ("place") of the file was locked. Returns whether the reason may be that

@@ -33,10 +33,10 @@ PTRC_MUST_CHECK int ptrc_liveness_take(int dirfd, const char *name, uint64_t byt
 void ptrc_liveness_drop(struct ptrc_liveness *l);
 /* Whether any process holds a lock on one of `count` bytes from `byte` on. */
 bool ptrc_liveness_is_held(int fd, uint64_t byte, uint64_t count);
-/* Whether a controller holds its lock on this byte. When the controller has died, a thread of its
+/* Whether the stream's controller holds its lock. When the controller has died, a thread of its
  * keeper (watch() in keeper_life.c) read-locks the byte for a moment; that lock does not make the
  * result true. */
-bool ptrc_liveness_is_controlled(int fd, uint64_t byte);
+bool ptrc_liveness_is_controlled(int fd);
 
 /* A child that another thread forks during ptrc_liveness_take() would inherit the descriptor and
  * keep the lock. The fork handlers prevent that: they call ptrc_liveness_fork_prepare() before a

@@ -66,8 +66,7 @@ static void file_close(struct ptrc_log_file *f)
 {
 	free(f->bytes);
 	f->bytes = NULL;
-	if (f->fd >= 0)
-		ptrc_sys(SYS_close, f->fd);
+	ptrc_file_end(&f->fd);
 	f->fd = -1;
 }
 

@@ -250,13 +250,8 @@ static bool is_what_it_says(struct ptrc_log_stream *l, const struct ptrc_log_ent
 				last_ns = event.ns;
 			counted += ptrc_packed_counted(event.len);
 			if (!(event.id_flags & PTRC_REC_HIDDEN)) {
-				struct ptrc_type_sum *sum = ptrc_type_sums_of(
-					&l->sums, event.id_flags & PTRC_REC_ID_MASK);
-
 				events++;
-				sum->events++;
-				sum->bytes += event.len;
-				sum->truncated += (event.id_flags & PTRC_REC_TRUNCATED) != 0;
+				ptrc_type_sums_count(&l->sums, event.id_flags, event.len);
 			}
 		}
 		if (!ptrc_unpacker_is_at_end(&u))
@@ -705,8 +700,7 @@ static bool is_controller_gone(int fd, const struct ptrc_log_head *head)
 	if (ptrc_log_is_locked(fd, PTRC_LOG_LOCK_FINISHING, &pid))
 		return true;
 	/* If this process may not open the object, it cannot know whether the controller is dead. */
-	return open_object(head, &object) == 0 &&
-	       !ptrc_liveness_is_controlled(object, PTRC_LIVE_CONTROLLER);
+	return open_object(head, &object) == 0 && !ptrc_liveness_is_controlled(object);
 }
 
 /* Waits while the keeper finishes the log: a program that has waited for the end of a controller

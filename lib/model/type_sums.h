@@ -50,4 +50,14 @@ static inline void ptrc_type_sums_add(struct ptrc_type_sums *s, const struct ptr
 	sum->truncated += more->truncated;
 }
 
+/* Adds an event with `len` bytes of data. */
+static inline void ptrc_type_sums_count(struct ptrc_type_sums *s, uint32_t id_flags, uint32_t len)
+{
+	struct ptrc_type_sum *sum = ptrc_type_sums_of(s, id_flags & PTRC_REC_ID_MASK);
+
+	sum->events++;
+	sum->bytes += len;
+	sum->truncated += (id_flags & PTRC_REC_TRUNCATED) != 0;
+}
+
 #endif

@@ -349,18 +349,13 @@ static void count(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 
 	begin_note(d);
 	while (step(d, &excluded, &walk, &d->note, &r, &is_last)) {
-		struct ptrc_type_sum *sum;
-
 		if (ptrc_stretch_kind_of(r.id_flags & PTRC_REC_ID_MASK) == PTRC_STRETCH_FILTER)
 			d->note.filter = r.stamp;
 		stretch->records++;
 		if (r.id_flags & PTRC_REC_HIDDEN)
 			continue;
 		d->note.events++;
-		sum = ptrc_type_sums_of(sums, r.id_flags & PTRC_REC_ID_MASK);
-		sum->events++;
-		sum->bytes += r.len;
-		sum->truncated += (r.id_flags & PTRC_REC_TRUNCATED) != 0;
+		ptrc_type_sums_count(sums, r.id_flags, r.len);
 		stretch->event_count++;
 		stretch->counted += ptrc_packed_counted(r.len);
 	}
