@@ -50,7 +50,7 @@ PTRC_PUBLIC int posixtrace_salvage_orphan(uint64_t id, const char *path, char *w
 
 void ptrc_end_empty_streams(void)
 {
-	uint32_t uid = (uint32_t)ptrc_sys(SYS_geteuid, 0);
+	uint32_t uid = ptrc_sys_geteuid();
 	PTRC_FD(dirfd);
 
 	if (ptrc_shmdir_open(uid, false, &dirfd) == 0)
@@ -59,7 +59,7 @@ void ptrc_end_empty_streams(void)
 
 PTRC_PUBLIC int posixtrace_discard_orphan(uint64_t id)
 {
-	uint32_t uid = (uint32_t)ptrc_sys(SYS_geteuid, 0);
+	uint32_t uid = ptrc_sys_geteuid();
 	int error;
 	PTRC_FD(dirfd);
 

@@ -149,7 +149,7 @@ static int try_places(int dirfd, uid_t uid, struct ptrc_liveness *l)
 
 int ptrc_liveness_take_place(struct ptrc_liveness *l)
 {
-	uid_t uid = (uid_t)ptrc_sys(SYS_geteuid, 0);
+	uid_t uid = ptrc_sys_geteuid();
 	PTRC_FD(dirfd);
 	int error = ptrc_shmdir_open(uid, true, &dirfd);
 	PTRC_NO_SIGNALS();

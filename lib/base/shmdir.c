@@ -76,11 +76,6 @@ uint64_t ptrc_shmdir_new_id(void)
 	return id ? id : 1;
 }
 
-static uid_t caller(void)
-{
-	return (uid_t)ptrc_sys(SYS_geteuid, 0);
-}
-
 static int shortage(int error)
 {
 	return ptrc_file_shortage(error, EPERM);
@@ -112,11 +107,11 @@ static int make_directory(int base, const char *name, uid_t uid)
 	int error;
 	PTRC_FD(fd);
 
-	if (uid == caller()) {
+	if (uid == ptrc_sys_geteuid()) {
 		ret = ptrc_sys(SYS_mkdirat, base, name, 0700);
 		return ret == 0 || ret == -EEXIST ? 0 : shortage((int)-ret);
 	}
-	if (caller() != 0)
+	if (ptrc_sys_geteuid() != 0)
 		return EPERM;
 	/* Root creates another user's directory under a temporary name and renames it when it is
 	 * complete, so root gives away only the directory that it has just created. */
@@ -162,8 +157,9 @@ static int open_directory(int base, const char *name, uid_t uid, int *dirfd)
 	 * Root does not repair another user's directory, because that user could replace the
 	 * directory by something else meanwhile. */
 	if ((st.st_mode & MODE_BITS) != 0700)
-		return uid == caller() && !ptrc_sys(SYS_fchmodat, base, name, 0700) ? EAGAIN
-										    : EPERM;
+		return uid == ptrc_sys_geteuid() && !ptrc_sys(SYS_fchmodat, base, name, 0700)
+			       ? EAGAIN
+			       : EPERM;
 	if (fd < 0)
 		return EPERM;
 	*dirfd = ptrc_file_keep(&fd);
@@ -569,13 +565,13 @@ int ptrc_shmdir_create_object(int dirfd, const char *name, uid_t uid, uint64_t s
 	char temp[PTRC_SHMDIR_NAME_BYTES];
 	const char *made = name;
 	struct stat st;
-	bool is_foreign = uid != caller();
+	bool is_foreign = uid != ptrc_sys_geteuid();
 	PTRC_FD(new_fd);
 	int error;
 	long ret = 0;
 
 	if (is_foreign) {
-		if (caller() != 0)
+		if (ptrc_sys_geteuid() != 0)
 			return EPERM;
 		ptrc_shmdir_name(temp, 't', ptrc_shmdir_new_id());
 		made = temp;

@@ -92,6 +92,11 @@ static inline int ptrc_sys_gettid(void)
 	return (int)ptrc_sys6(SYS_gettid, 0, 0, 0, 0, 0, 0);
 }
 
+static inline uint32_t ptrc_sys_geteuid(void)
+{
+	return (uint32_t)ptrc_sys6(SYS_geteuid, 0, 0, 0, 0, 0, 0);
+}
+
 /* Blocks all signals. *old becomes the previous mask, in the kernel's form. */
 static inline void ptrc_sys_block_signals(uint64_t *old)
 {

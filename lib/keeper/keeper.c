@@ -757,7 +757,7 @@ static int make_log(const struct ptrc_stream_header *h, uint32_t uid,
 {
 	size_t size;
 
-	if (uid != (uint32_t)ptrc_sys(SYS_geteuid, 0))
+	if (uid != ptrc_sys_geteuid())
 		return EPERM;
 	if (!choose_path(h, orders, log->path))
 		return orders->path ? ENOENT : EDESTADDRREQ;

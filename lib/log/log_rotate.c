@@ -106,7 +106,7 @@ int ptrc_log_rotate_base(const struct ptrc_stream_header *h, int first_fd, bool 
 	struct stat st, there;
 
 	if (is_noted && noted && noted < PTRC_LOG_PATH_BYTES &&
-	    h->owner_uid == (uint32_t)ptrc_sys(SYS_geteuid, 0)) {
+	    h->owner_uid == ptrc_sys_geteuid()) {
 		memcpy(base, place->path, noted);
 		base[noted] = '\0';
 		return 0;

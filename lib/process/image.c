@@ -62,7 +62,7 @@ static int open_page(int32_t pid, void *at, int *dirfd, struct ptrc_page_file *f
 	ptrc_here.pid = pid;
 	ptrc_here.has_page = false;
 	ptrc_here.inode = 0;
-	ptrc_here.uid = (uint32_t)ptrc_sys(SYS_geteuid, 0);
+	ptrc_here.uid = ptrc_sys_geteuid();
 	/* The pid namespace is found first, because that needs no descriptor. So if descriptors are short,
 	 * tell_unknown() knows the namespace, which it needs for the name of the page. */
 	if (ptrc_procfs_pid_namespace(0, &ptrc_here.ns))
@@ -164,7 +164,7 @@ static bool is_hidden(void)
 
 bool ptrc_image_begin(int32_t pid)
 {
-	uint32_t uid = (uint32_t)ptrc_sys(SYS_geteuid, 0);
+	uint32_t uid = ptrc_sys_geteuid();
 	struct stat dir;
 
 	if (ptrc_here.is_excluded || getauxval(AT_SECURE) || ptrc_self_make() || is_hidden() ||
@@ -185,7 +185,7 @@ void ptrc_image_begin_child(int32_t pid)
 	ptrc_here.has_ended = false;
 	/* Kernels before 4.14 do not know MADV_WIPEONFORK, so *ptrc_self is cleared here. */
 	memset((void *)ptrc_self_private(), 0, sizeof(struct ptrc_self));
-	if (ptrc_here.uid == (uint32_t)ptrc_sys(SYS_geteuid, 0) && !is_hidden())
+	if (ptrc_here.uid == ptrc_sys_geteuid() && !is_hidden())
 		ptrc_self_publish_quiet(pid);
 	else if (!ptrc_image_begin(pid))
 		ptrc_image_start(pid, true);

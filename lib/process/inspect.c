@@ -315,7 +315,7 @@ int ptrc_inspect_event(pid_t pid, unsigned int number, trace_event_id_t *event, 
 
 void ptrc_inspect_system(struct ptrc_inspected_system *system)
 {
-	uint32_t caller = (uint32_t)ptrc_sys(SYS_geteuid, 0);
+	uint32_t caller = ptrc_sys_geteuid();
 	struct ptrc_bells *bells;
 	PTRC_FD(dirfd);
 
@@ -337,6 +337,6 @@ int ptrc_inspect_directory(bool is_create, char *path)
 	PTRC_FD(dirfd);
 
 	memcpy(path, PTRC_SHMDIR_BASE "/", sizeof(PTRC_SHMDIR_BASE));
-	return ptrc_shmdir_find((uid_t)ptrc_sys(SYS_geteuid, 0), is_create,
-				path + sizeof(PTRC_SHMDIR_BASE), &dirfd);
+	return ptrc_shmdir_find(ptrc_sys_geteuid(), is_create, path + sizeof(PTRC_SHMDIR_BASE),
+				&dirfd);
 }

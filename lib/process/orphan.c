@@ -286,7 +286,7 @@ static bool drop(int dirfd, uint32_t uid, uint64_t id)
 void ptrc_orphan_limit(int dirfd, uint32_t uid)
 {
 	uint64_t bytes_max = plain_bytes_max(dirfd);
-	bool goes_on = uid == (uint32_t)ptrc_sys(SYS_geteuid, 0);
+	bool goes_on = uid == ptrc_sys_geteuid();
 
 	while (goes_on) {
 		struct tally t = count_all(dirfd, uid);
@@ -314,7 +314,7 @@ bool ptrc_orphan_make_room(int dirfd, uint32_t uid, uint64_t bytes)
 {
 	struct tally t;
 
-	if (uid != (uint32_t)ptrc_sys(SYS_geteuid, 0))
+	if (uid != ptrc_sys_geteuid())
 		return false;
 	t = count_all(dirfd, uid);
 	return t.plain.count && free_bytes(dirfd) + t.plain_bytes >= bytes &&
@@ -494,7 +494,7 @@ static void tell(int fd, struct posixtrace_orphan *o)
 
 static int open_own(int *dirfd, uint32_t *uid)
 {
-	*uid = (uint32_t)ptrc_sys(SYS_geteuid, 0);
+	*uid = ptrc_sys_geteuid();
 	return ptrc_shmdir_open(*uid, false, dirfd);
 }
 

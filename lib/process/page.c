@@ -105,7 +105,7 @@ static void remove_file(const struct ptrc_page_place *place, const char *name)
  * is 0, the process does not look for its page. ESTALE: another process has made the file. */
 static int make_file(const struct ptrc_page_place *place, const char *name, int *fd, uint64_t *size)
 {
-	bool is_foreign = place->uid != (uint32_t)ptrc_sys(SYS_geteuid, 0);
+	bool is_foreign = place->uid != ptrc_sys_geteuid();
 	int error = with_bell(place, ptrc_bell_ring);
 
 	if (error)

@@ -25,7 +25,7 @@ static int init(bool sweeps)
 {
 	int32_t pid = ptrc_sys_getpid(), known = ptrc_self_pid();
 	int32_t quiet = ptrc_load_acquire(&ptrc_self_private()->quiet_pid);
-	uint32_t uid = (uint32_t)ptrc_sys(SYS_geteuid, 0);
+	uint32_t uid = ptrc_sys_geteuid();
 	int error = 0;
 
 	if (known == pid && ptrc_here.uid == uid)

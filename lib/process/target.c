@@ -28,7 +28,7 @@ static struct ptrc_page_place place_of(const struct ptrc_target *t)
 
 int ptrc_target_status(pid_t pid, struct ptrc_procfs_status *status)
 {
-	uint32_t caller = (uint32_t)ptrc_sys(SYS_geteuid, 0);
+	uint32_t caller = ptrc_sys_geteuid();
 	struct ptrc_procfs_stat own;
 	int error = ptrc_procfs_exists(pid);
 
@@ -50,7 +50,7 @@ int ptrc_target_status(pid_t pid, struct ptrc_procfs_status *status)
 static int identify(pid_t pid, bool is_create, struct ptrc_target *t)
 {
 	struct ptrc_procfs_status status;
-	bool is_root = ptrc_sys(SYS_geteuid, 0) == 0;
+	bool is_root = ptrc_sys_geteuid() == 0;
 	struct ptrc_procfs_stat st;
 	int error = ptrc_target_status(pid, &status);
 
@@ -91,7 +91,7 @@ static bool may_publish(const struct ptrc_target *t)
 {
 	uint32_t owner;
 
-	return ptrc_sys(SYS_geteuid, 0) == 0 ||
+	return ptrc_sys_geteuid() == 0 ||
 	       (ptrc_procfs_owner(t->pid, &owner) == 0 && owner == t->uid);
 }
 
@@ -103,7 +103,7 @@ static bool may_publish(const struct ptrc_target *t)
  */
 static int open_roots(int pid, uint32_t uid, uint64_t ns, struct ptrc_page_place *place)
 {
-	if (uid == 0 || ptrc_sys(SYS_geteuid, 0) != 0)
+	if (uid == 0 || ptrc_sys_geteuid() != 0)
 		return ENOENT;
 	*place = (struct ptrc_page_place){.pid = pid, .ns = ns};
 	return ptrc_shmdir_open(0, false, &place->dirfd);

@@ -373,7 +373,7 @@ void ptrc_attach_begin(void)
 	ptrc_barrier_register();
 	ptrc_thread_watch_exit(on_thread_exit);
 	/* A program that is not root seldom can change its user or root directory. */
-	if (ptrc_sys(SYS_geteuid, 0) != 0)
+	if (ptrc_sys_geteuid() != 0)
 		return;
 	PTRC_NO_SIGNALS();
 	ptrc_attach_early();
