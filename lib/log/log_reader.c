@@ -720,14 +720,11 @@ static int open_ring(struct ptrc_log_reader *r, struct ptrc_log_walk *w)
 {
 	struct ptrc_log_file *f = w->f;
 	uint64_t end = f->head.ring_offset + f->head.ring_size;
-	uint64_t in_ring = 0;
+	uint64_t in_ring = 0, unused = 0;
 	size_t first = 0;
-	int error;
+	int error = walk(r, w, f->head.close_offset, f->head.ring_offset, false, &unused)
+			    ?: walk(r, w, f->head.ring_offset, end, true, &in_ring);
 
-	error = walk(r, w, f->head.close_offset, f->head.ring_offset, false, &in_ring);
-	in_ring = 0;
-	if (!error)
-		error = walk(r, w, f->head.ring_offset, end, true, &in_ring);
 	if (!error && end < f->size)
 		error = walk(r, w, end, f->size, false, &r->damaged_parts);
 	if (error)

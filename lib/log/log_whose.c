@@ -36,7 +36,7 @@ static struct ptrc_log_mapping mapping_at(const uint8_t *at)
 
 static int find_mappings(struct ptrc_log_whose_process *p)
 {
-	uint64_t at = (texts_of(&p->head) + 7) & ~UINT64_C(7);
+	uint64_t at = ptrc_align8(texts_of(&p->head));
 	uint64_t most = at < p->length ? (p->length - at) / sizeof(struct ptrc_log_mapping) : 0;
 
 	if (most > p->head.mapping_count)
@@ -52,7 +52,7 @@ static int find_mappings(struct ptrc_log_whose_process *p)
 		if (p->length - at < bytes)
 			break;
 		p->mappings[p->mapping_count++] = p->payload + at;
-		at = (at + bytes + 7) & ~UINT64_C(7);
+		at = ptrc_align8(at + bytes);
 	}
 	return 0;
 }

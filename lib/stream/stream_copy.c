@@ -92,7 +92,7 @@ static int compare(const void *a, const void *b)
 {
 	const struct found *x = a, *y = b;
 
-	return (x->tlast < y->tlast) - (x->tlast > y->tlast);
+	return PTRC_ORDER(y->tlast, x->tlast);
 }
 
 static void survey(struct try *t)
