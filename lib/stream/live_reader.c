@@ -31,10 +31,9 @@
 
 struct ptrc_live_chunk {
 	uint32_t chunk;
-	/* generation of the chunk (how often it was reused) at the start of the walk; 0: no walk
-	 * yet */
+	/* generation of the chunk (how often it was reused) at the start of the walk */
 	uint32_t gen;
-	struct ptrc_walk walk;
+	struct ptrc_walk walk; /* walk.bytes NULL: no walk yet */
 	struct ptrc_walk_record
 		next; /* the next event; valid while this structure is in the heap */
 	/* base stamp of the chunk: of two events with equal stamps, the event in the chunk with
@@ -253,7 +252,8 @@ static bool enter_chunk(struct ptrc_live_reader *r, struct ptrc_live_chunk *at)
 
 	if (!pin(r, at->chunk, &p))
 		return false;
-	if (at->gen != PTRC_CHUNK_GEN(p.word)) {
+	/* A damaged word may have the generation 0. */
+	if (!at->walk.bytes || at->gen != PTRC_CHUNK_GEN(p.word)) {
 		at->gen = PTRC_CHUNK_GEN(p.word);
 		at->walk = ptrc_walk_begin(ptrc_pool_chunk(&r->stream->pool, at->chunk), p.end);
 		at->base = at->walk.base;

@@ -118,6 +118,22 @@ TEST(damaged_memory_is_told_and_skipped, "SYSEVENT-08 SYSEVENT-10 SYSEVENT-22")
 	}
 }
 
+/* The generation of a chunk in use is never 0. If damage makes it 0, its records are read all the same. */
+TEST(a_generation_of_0_ends_no_reader, "SYSEVENT-08")
+{
+	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, SMALL, 256);
+	ts_stop(trid);
+	struct ptrc_stream_header *h = find_stream();
+	struct ptrc_pool pool = pool_of(h);
+
+	for (uint32_t i = 0; i < h->chunks_used; i++)
+		ptrc_pool_ctl(&pool, i)->word &= (UINT64_C(1) << PTRC_CHUNK_GEN_SHIFT) - 1;
+	ts_expect(trid, POSIX_TRACE_START);
+	ts_expect(trid, POSIX_TRACE_STOP);
+	ts_expect_none(trid);
+	ts_shutdown(trid);
+}
+
 /* The controller's own thread records; each flush finds the one before mended. */
 TEST(damaged_memory_is_not_told_if_the_filter_has_it, "SYSEVENT-08")
 {
