@@ -135,7 +135,7 @@ int posixtrace_cursor_open(trace_id_t, int flags, struct posixtrace_cursor **);
 /*
  * Makes the cursor report only OVERFLOW, RESUME and events of these types from now on. The set
  * may contain event types that do not exist yet. What the cursor has passed on its way to the next
- * event of an earlier set does not come again.
+ * events of an earlier set, in any part of the stream, does not come again.
  */
 int posixtrace_cursor_select(struct posixtrace_cursor *, const trace_event_set_t *);
 
@@ -150,7 +150,8 @@ int posixtrace_cursor_trygetnext_event(struct posixtrace_cursor *, struct posix_
 
 /*
  * Counts the events that the cursor has missed since it was opened or the stream was cleared:
- * events lost in the stream, and user events that were flushed before the cursor reached them.
+ * events lost in the stream, and user events that were flushed, or taken out by a reader of a stream
+ * without a log, before the cursor reached them.
  * The call takes time in proportion to the number of events in the stream. While events are
  * recorded and flushed, the result may be wrong by some events.
  */
