@@ -226,15 +226,22 @@ struct work {
 	uint8_t mapping_id[PTRC_LOG_BUILD_ID_MAX];
 };
 
-/* Whether /proc shows the processes of our pid namespace, and not those of another one. */
+/* Whether /proc shows the processes of the stream's pid namespace, with start times by its clocks.
+ * It does not if it belongs to another namespace than this process, or if this process finishes the
+ * log of a stream of other namespaces, for example of a container. */
 static bool has_proc(struct ptrc_log_writer *w)
 {
 	uint32_t *proc = &w->origins.proc;
 	struct ptrc_procfs_stat st;
+	uint64_t ns;
 
 	if (*proc == PROC_UNKNOWN)
-		*proc = ptrc_procfs_stat(0, &st) == 0 && st.pid == ptrc_sys_getpid() ? PROC_OURS
-										     : PROC_OTHER;
+		*proc = ptrc_procfs_stat(0, &st) == 0 && st.pid == ptrc_sys_getpid() &&
+					ptrc_procfs_pid_namespace(0, &ns) == 0 &&
+					ns == w->origin->pid_namespace &&
+					ptrc_procfs_time_namespace() == w->origin->time_namespace
+				? PROC_OURS
+				: PROC_OTHER;
 	return *proc == PROC_OURS;
 }
 
@@ -257,9 +264,11 @@ static int64_t realtime_now(const struct ptrc_log_writer *w)
 /* Converts a time of CLOCK_BOOTTIME into the time of the events' clock. */
 static int64_t time_of(const struct ptrc_log_writer *w, uint64_t boottime_ns)
 {
-	uint64_t age = (uint64_t)ptrc_clock_ns(CLOCK_BOOTTIME) - boottime_ns;
+	/* This clock is read first: a pause between the two reads makes the result too early, but
+	 * never too late, which is_later_process() relies on. */
+	uint64_t now = (uint64_t)realtime_now(w);
 
-	return (int64_t)((uint64_t)realtime_now(w) - age);
+	return (int64_t)(now - ((uint64_t)ptrc_clock_ns(CLOCK_BOOTTIME) - boottime_ns));
 }
 
 /* ---- mappings ---- */
@@ -495,6 +504,16 @@ static uint32_t image_of(int pid)
 	return ptrc_procfs_stat(pid, &st) == 0 ? ptrc_image_of(st.arguments_end) : 0;
 }
 
+/* Whether the process has started after from_ns. Then another one had its pid at that time, and has
+ * ended. Two ticks allow for rounding. */
+static bool is_later_process(const struct ptrc_log_writer *w, const struct ptrc_procfs_stat *st,
+			     int64_t from_ns)
+{
+	int64_t start_ns = time_of(w, st->start_ticks * PTRC_PROCFS_TICK_NS);
+
+	return difference(start_ns, from_ns) > (int64_t)(2 * PTRC_PROCFS_TICK_NS);
+}
+
 /* Looks at a process and, if it is unknown or has changed, adds a description to those that wait
  * for the next flush. is_urgent: the process may have executed another program. image:
  * ptrc_image_of() of the program that the process executed at from_ns; 0: unknown. */
@@ -509,7 +528,7 @@ static void look_at_process(struct ptrc_log_writer *w, struct known *p, bool is_
 	struct ptrc_procfs_stat st;
 	bool has_stat;
 
-	has_stat = ptrc_procfs_stat(p->pid, &st) == 0;
+	has_stat = ptrc_procfs_stat(p->pid, &st) == 0 && !is_later_process(w, &st, from_ns);
 	if (has_stat) {
 		(void)ptrc_procfs_inode(p->pid, "exe", &dev, &ino);
 		program = program_of(st.comm, k->exe,

@@ -641,6 +641,49 @@ has_room() {
 	[ "$(events run.log traced.event)" -eq 100 ]
 }
 
+# gives_number PID VARIABLE COMMAND...: begins it as a process with the ID of one that has ended
+gives_number() {
+	wait_until [ ! -e "/proc/$1" ]
+	for _ in {1..20}; do
+		echo $(($1 - 1)) 2>/dev/null >/proc/sys/kernel/ns_last_pid || skip "process IDs cannot be chosen"
+		begins "${@:2}"
+		[ "${!2}" -ne "$1" ] || return 0
+	done
+	return 1
+}
+
+@test "of processes of a killed container the salvager knows nothing" {
+	[ "$EUID" -eq 0 ] || skip "root only"
+	unshare -pf true 2>/dev/null || skip "no pid namespaces"
+	needs_own_directory
+	sleeper
+	# shellcheck disable=SC2016 # the inner shell's
+	listens other done unshare -pf --mount-proc "$(command -v ptrace-run)" -o run.log \
+		--stream-full-policy=until-full --stream-min-size=1M -- \
+		sh -c 'echo $(($1 - 1)) >/proc/sys/kernel/ns_last_pid; "$0" -W -n 100; :' "$traced" "$sleeper"
+	kills "$(pgrep -P "$other")"
+	ptrace-salvage --all
+	[ "$(fields run.log traced.event .pid | sort -u)" = "$sleeper" ]
+	[ "$(events run.log traced.event)" -eq 100 ]
+	ptrace-dump --json --fields=event,comm,exe run.log | jq -se 'all(has("comm") or has("exe") | not)'
+	ptrace-stat --json run.log | jq -e '.processes == []'
+}
+
+@test "a process that has the ID of a traced one by now is not taken for that" {
+	[ "$EUID" -eq 0 ] || skip "root only"
+	needs_own_directory
+	traced_session "$me.a" --start -o a.log --stream-full-policy=until-full --stream-min-size=1M -- -w -W -n 100
+	finds_keeper a.log
+	kill -STOP "$keeper"
+	go done
+	kills "$(controller "$me.a")" "$keeper" "$pid"
+	gives_number "$pid" other sleep 1000
+	ptrace-salvage --all
+	[ "$(events a.log traced.event)" -eq 100 ]
+	ptrace-stat --json a.log | jq -e --argjson pid "$pid" '[.processes[] | select(.pid == $pid)] |
+		length == 1 and (.[0] | .had_ended and (has("name") or has("start") | not))'
+}
+
 @test "what root recorded of another user's process is salvaged by that user, and root is told so" {
 	[ "$EUID" -eq 0 ] || skip "root only"
 	command -v setpriv >/dev/null || skip "no setpriv"
