@@ -147,8 +147,16 @@ void ptrc_os_processes_free(struct ptrc_os_processes *all)
 
 /* ---- passing descriptions to the sink ---- */
 
+/* Whether the command line may be that of another program. No mapping is known of a program that the kernel hides, and
+ * the kernel does not record which program that one executes next. */
+static bool is_line_doubtful(const struct process *p)
+{
+	return p->has_program && !p->mapping_count;
+}
+
 static void report(const struct process *p, struct ptrc_os_processes *all)
 {
+	const struct line line = is_line_doubtful(p) ? (struct line){0} : p->line;
 	struct posixtrace_log_mapping mappings[MAPPINGS_MAX];
 	struct posixtrace_log_process out = {
 		.pp_pid = p->pid,
@@ -158,11 +166,10 @@ static void report(const struct process *p, struct ptrc_os_processes *all)
 		.pp_from = ptrc_when_timespec(p->from_ns),
 		.pp_name = p->name,
 		.pp_name_size = strnlen(p->name, sizeof(p->name)),
-		.pp_has_command_line = p->line.text != NULL,
-		.pp_command_line = p->line.text,
-		.pp_command_line_size =
-			p->line.bytes < LINE_MAX_BYTES ? p->line.bytes : LINE_MAX_BYTES,
-		.pp_is_command_line_cut = p->line.bytes > LINE_MAX_BYTES,
+		.pp_has_command_line = line.text != NULL,
+		.pp_command_line = line.text,
+		.pp_command_line_size = line.bytes < LINE_MAX_BYTES ? line.bytes : LINE_MAX_BYTES,
+		.pp_is_command_line_cut = line.bytes > LINE_MAX_BYTES,
 		.pp_has_mappings = p->has_program,
 		.pp_are_mappings_cut = p->are_mappings_cut || p->are_mappings_doubtful ||
 				       p->mapping_count > MAPPINGS_MAX,
@@ -563,8 +570,14 @@ static bool take_exit(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 {
 	struct process *p = find(all, r->pid);
 
-	if (!p || ptrc_os_processes_is_hidden(all, r->pid))
+	if (!p)
 		return false;
+	/* No mapping follows, with which the process would be reported. Reports it now, before the keeper finds its events
+	 * and looks at a process that may have executed another program meanwhile. */
+	if (ptrc_os_processes_is_hidden(all, r->pid)) {
+		report(p, all);
+		return false;
+	}
 	p->has_first_ended |= r->tid == r->pid;
 	/* As the number of threads may be too low, the process has not ended as long as its first thread has not. */
 	if (--p->threads > 0 || !p->has_first_ended)

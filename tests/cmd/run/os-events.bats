@@ -43,6 +43,19 @@ until_told='until ptrace-dump --event=os.lost a.log 2>/dev/null | grep -q .; do 
 	counts a.log os.exec=2 os.exit=2
 }
 
+@test "a program that the kernel hides does not get the command line of the next one" {
+	[ "$EUID" -eq 0 ] || skip "root only"
+	needs_os
+	cp "$(type -P env)" privileged
+	chown daemon privileged
+	chmod 4755 privileged
+	# The keeper looks at processes several times meanwhile.
+	ptrace-run --os=process -o a.log -- sh -c 'for i in 1 2 3 4 5; do ./privileged sleep 0.3; done'
+	ptrace-stat --json a.log | jq -e '(.processes | map(.name) | unique) == ["privileged", "ptrace-run", "sh"] and
+		([.processes[] | select(.name == "privileged")] |
+			length == 5 and (map(select(has("command_line"))) == []))'
+}
+
 @test "in a time namespace events have the times of the clocks there" {
 	[ "$EUID" -eq 0 ] || skip "root only"
 	unshare --time true 2>/dev/null || skip "no time namespaces"
