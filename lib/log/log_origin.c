@@ -15,6 +15,7 @@
 #include "lib/base/file.h"
 #include "lib/base/procfs.h"
 #include "lib/base/sys.h"
+#include "lib/base/thread_life.h"
 #include "lib/stream/clock.h"
 #include "lib/stream/slots.h"
 #include "lib/stream/status.h"
@@ -803,6 +804,10 @@ static bool look_at_thread(struct ptrc_log_writer *w, int pid, int tid, uint64_t
 	known->pid = pid;
 	known->claim_ms = claim_ms;
 	read_name(pid, tid, thread.name);
+	/* If the thread has ended, and another one has its ID now, that is the name of the other. */
+	if (memcmp(known->name, thread.name, sizeof(known->name)) != 0 &&
+	    ptrc_thread_has_ended(tid, claim_ms))
+		memset(thread.name, 0, sizeof(thread.name));
 	known->next_look_ns = now + (LOOK_NS << known->doublings);
 	/* A thread that has ended keeps its last name. But for a new thread that ended before its
 	 * name was read, an empty name is written, so that it does not get the name of an earlier

@@ -684,6 +684,26 @@ gives_number() {
 		length == 1 and (.[0] | .had_ended and (has("name") or has("start") | not))'
 }
 
+@test "a thread that has the ID of a traced one by now does not give it its name" {
+	[ "$EUID" -eq 0 ] || skip "root only"
+	needs_own_directory
+	cp "$traced" other
+	begins pid "$traced" -t 1 -n 1000000 -p 1000
+	disown "$pid"
+	wait_until [ -e "/proc/$pid/task/$((pid + 1))" ]
+	ptrace-create --pid="$pid" --name="$me.a" --start -o a.log --stream-full-policy=until-full --stream-min-size=1M
+	finds_keeper a.log
+	kill -STOP "$keeper"
+	wait_until eval '[ "$(events "$me.a" traced.event)" -gt 100 ]'
+	kills "$(controller "$me.a")" "$keeper" "$pid"
+	gives_number "$pid" other ./other -t 1 -n 1000 -p 1000000
+	# A process that was started meanwhile could take the ID of the thread.
+	wait_until [ -e "/proc/$pid/task/$((pid + 1))" ]
+	ptrace-salvage --all
+	[ "$(fields a.log traced.event .tid | sort -u)" -eq $((pid + 1)) ]
+	ptrace-stat --json a.log | jq -e 'all(.threads[]; .name != "other")'
+}
+
 @test "what root recorded of another user's process is salvaged by that user, and root is told so" {
 	[ "$EUID" -eq 0 ] || skip "root only"
 	command -v setpriv >/dev/null || skip "no setpriv"
