@@ -748,8 +748,9 @@ TEST(a_command_line_that_is_found_too_late_is_not_that_of_the_program_before, ""
 		CHECK_EQ(last.count, 2);
 		CHECK_EQ(last.has_line, !is_late);
 		/* If the look was after the second exec, its line is that of the second program. */
+		ptrc_os_processes_take(processes, &mapping);
 		ptrc_os_processes_tell_rest(processes);
-		CHECK_EQ(last.count, 3);
+		CHECK_EQ(last.count, 4);
 		CHECK_EQ(last.has_line, is_late);
 		ptrc_os_processes_free(processes);
 	}
