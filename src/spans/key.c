@@ -73,7 +73,7 @@ static void add_quantity(struct ptrc_key *k, struct ptrc_quantity q, enum ptrc_u
 	ptrc_quantity_take_unit(&q, unit);
 	kind = q.dimension == PTRC_DIMENSION_DURATION ? DURATION : 0;
 	/* A long double may be a whole number, even one that is too large for an integer of 64 bits. */
-	if (!q.is_whole && fabsl(q.number) < 0x1p126L &&
+	if (!q.is_whole && fabsl(q.number) < 0x1p127L &&
 	    (long double)(ptrc_whole)q.number == q.number)
 		q = ptrc_quantity_whole(q.dimension, (ptrc_whole)q.number);
 	if (q.is_whole) {
@@ -89,6 +89,7 @@ void ptrc_key_add(struct ptrc_key *k, const struct ptrc_value *v)
 	unsigned char kind = (unsigned char)v->kind;
 	bool is_signed =
 		v->kind == PTRC_VALUE_SIGNED || (v->kind == PTRC_VALUE_ENUM && v->is_signed);
+	ptrc_whole whole;
 	double f;
 
 	switch (v->kind) {
@@ -97,6 +98,10 @@ void ptrc_key_add(struct ptrc_key *k, const struct ptrc_value *v)
 		return;
 	case PTRC_VALUE_FLOAT:
 	case PTRC_VALUE_DOUBLE:
+		if (v->is_rounded && ptrc_quantity_read_whole(v->bytes, v->size, &whole)) {
+			add_whole(k, 0, whole);
+			return;
+		}
 		/* The 0.1 of a float must give the same key as the 0.1 of a double. */
 		f = v->kind == PTRC_VALUE_FLOAT ? ptrc_value_shown_single(v->f) : v->f;
 		add_quantity(k, ptrc_quantity_number(PTRC_DIMENSION_NUMBER, f), v->unit);
