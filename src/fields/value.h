@@ -91,6 +91,12 @@ void ptrc_value_settle(struct ptrc_value *, struct ptrc_buffer *);
 void ptrc_value_take_name(struct ptrc_value *);
 void ptrc_value_take_number(struct ptrc_value *);
 
+/* Whether the event lacks the field, or the field is null in JSON. */
+static inline bool ptrc_value_is_missing(const struct ptrc_value *v)
+{
+	return v->kind == PTRC_VALUE_NONE || (v->kind == PTRC_VALUE_JSON && *v->bytes == 'n');
+}
+
 /* If the field's layout has a name for the number, turns the value into an enum. */
 void ptrc_value_name(const struct ptrc_layout_field *, struct ptrc_value *);
 

@@ -30,8 +30,9 @@ static inline void add_bytes(struct ptrc_key *k, const void *bytes, size_t size)
 	k->size += size;
 }
 
-/* A number or a text in JSON makes the same key as a field with that value. */
-static void add_json(struct ptrc_key *k, struct ptrc_value v)
+/* A number or a text in JSON makes the same key as a field with that value, and bytes the same as the text of their
+ * hexadecimal digits. */
+static void add_settled(struct ptrc_key *k, struct ptrc_value v)
 {
 	PTRC_SCOPED_BUFFER b = PTRC_BUFFER_INIT;
 	unsigned char kind = PTRC_VALUE_JSON;
@@ -93,8 +94,9 @@ void ptrc_key_add(struct ptrc_key *k, const struct ptrc_value *v)
 	double f;
 
 	switch (v->kind) {
+	case PTRC_VALUE_BYTES:
 	case PTRC_VALUE_JSON:
-		add_json(k, *v);
+		add_settled(k, *v);
 		return;
 	case PTRC_VALUE_FLOAT:
 	case PTRC_VALUE_DOUBLE:
@@ -153,7 +155,7 @@ bool ptrc_key_make(struct ptrc_key *k, size_t number, size_t source, struct ptrc
 		return true;
 	}
 	v = ptrc_view_value(view, by);
-	if (v.kind == PTRC_VALUE_NONE ||
+	if (ptrc_value_is_missing(&v) ||
 	    (__builtin_expect(ptrc_view_is_cut(view), 0) && ptrc_view_has_lost(view, by)))
 		return false;
 	ptrc_key_add(k, &v);

@@ -28,8 +28,8 @@ void ptrc_key_begin(struct ptrc_key *, size_t number);
 void ptrc_key_add(struct ptrc_key *, const struct ptrc_value *);
 
 /* Makes the key of an event: `number`, and the value of the field. If the field is NULL, the key is `number`, the
- * thread, and the number of the source. Returns false if the event lacks the field, or a part of the field because
- * its data was cut. */
+ * thread, and the number of the source. Returns false if the event lacks the field (or it is null), or lacks a part
+ * of the field because its data was cut. */
 bool ptrc_key_make(struct ptrc_key *, size_t number, size_t source, struct ptrc_view *,
 		   const struct ptrc_field *);
 

@@ -190,8 +190,12 @@ bool ptrc_pair_may_have_key(struct ptrc_view *view, const struct ptrc_layouts *l
 
 bool ptrc_pair_has_key(struct ptrc_view *view, const struct ptrc_field *key)
 {
-	return !view->layout || !view->layout->is_json ||
-	       ptrc_view_value(view, key).kind != PTRC_VALUE_NONE;
+	struct ptrc_value v;
+
+	if (!view->layout || !view->layout->is_json)
+		return true;
+	v = ptrc_view_value(view, key);
+	return !ptrc_value_is_missing(&v);
 }
 
 /* Finds an event type by its name. Returns 0 if it is not known. A session announces a type only
@@ -301,9 +305,9 @@ static struct ptrc_pair_row *row_with(struct ptrc_pairs *p, size_t number,
 	if (p->rows.count > count) {
 		row->pair = number;
 		row->lengths.is_brief = p->is_live;
-		row->value = *v;
+		row->value = ptrc_value_is_missing(v) ? (struct ptrc_value){0} : *v;
 		row->value.raw = NULL;
-		if (ptrc_value_has_bytes(v))
+		if (ptrc_value_has_bytes(&row->value))
 			row->value.bytes = ptrc_cli_copy_bytes(v->bytes, v->size);
 	}
 	return row;

@@ -502,6 +502,30 @@ names_stopped_keeper() {
 	answers 0 '.pairs[0].count == 1' ptrace-stat --json --pair='l by data.v' nan.log
 }
 
+@test "as keys of pairs, bytes are the same as the text of their digits, and null is none" {
+	made bytes.log <<-'END'
+		layout job.begin bytes[2] id
+		layout job.end str id
+		event 1000 1 1 job.begin hex:0a0b
+		event 2000 1 2 job.end str:0a0b
+	END
+	answers 0 '.pairs[0].count == 1' ptrace-stat --json --pair='job by data.id' bytes.log
+	job_log null.log json '1000 1 begin str:{"user":null}' '2000 2 end str:{"user":null}' \
+		'3000 1 begin str:{"user":7}' '4000 2 end str:{"user":7}'
+	reports 0 '*: 2 events of job have no data.user, and were left out' ptrace-stat --pair='job by data.user' null.log
+	answers 0 '.pairs[0] | [.count, .without_key, .unmatched_begins] == [1, 2, 0]' \
+		ptrace-stat --json --pair='job by data.user' null.log
+	# Whichever comes first, an event whose field is null has the row of those without the field.
+	job_log per.log json '1000 1 begin str:{"user":null}' '2000 1 end' '3000 1 begin str:{}' '4000 1 end' \
+		'5000 1 begin str:{"user":7}' '6000 1 end'
+	answers 0 '.pairs | map([.value, .count]) == [[null, 2], [7, 1]] and (.[0] | has("value") | not)' \
+		ptrace-stat --json --pair=job --per=data.user per.log
+	# A member `key` that is null is no key: these pairs are by thread.
+	job_log key.log json '1000 1 begin str:{"key":null}' '2000 1 end str:{"key":null}'
+	silently 0 ptrace-stat --pair=job key.log
+	answers 0 '.pairs[0] | .count == 1 and (has("by") | not)' ptrace-stat --json --pair=job key.log
+}
+
 @test "ends that do not nest on their thread are told, with the field that pairs them" {
 	job_log made.log 'u64 job' '1000 1 begin u64:0' '2000 1 begin u64:1' '3000 1 end u64:0' '4000 1 end u64:1'
 	tells 0 "ptrace-stat: made.log: job: ends come in another order than they would nest, so the durations are wrong; measure them with --pair='job by data.job'" ptrace-stat --pairs made.log
