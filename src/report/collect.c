@@ -728,15 +728,14 @@ static void add(void *self, struct ptrc_source *s)
 	if (type->role == ROLE_SAMPLE && r->is_text)
 		take_sample(r, s);
 	is_switch = type->role == ROLE_SWITCH_IN || type->role == ROLE_SWITCH_OUT;
+	r->is_in_pair = false;
+	ptrc_pairs_take(r->pairs, s);
 	/* All threads beyond the limit of lanes share one lane (is_rest). They may run at the same time, so their
 	 * switches stay single events. */
 	if (is_switch && !lane->lane.is_rest) {
 		take_switch(r, lane, type->role == ROLE_SWITCH_IN);
 		return;
 	}
-	r->is_in_pair = false;
-	if (!is_switch)
-		ptrc_pairs_take(r->pairs, s);
 	if (r->is_in_pair || r->is_text)
 		return;
 	add_record(r, type->class,

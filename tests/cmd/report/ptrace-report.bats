@@ -225,6 +225,23 @@ fields() {
 		[[200, 0], [200, 0]]'
 }
 
+@test "report: switches form the pairs that --pair names" {
+	made run.log <<-'END'
+		event 1000 7 8 os.exec
+		event 2000 7 8 os.switch_in
+		event 3000 7 8 os.switch_out
+		event 7000 7 8 os.switch_in
+		event 9000 7 8 os.switch_out
+	END
+	local off=os.switch_out..os.switch_in
+	exits 0 ptrace-report --text --pair=$off --pair=os.exec..os.switch_in run.log
+	grep -E "^$off +1 +1 +1 +0 +4\.000us " <<<"$stdout"
+	grep -E '^os\.exec\.\.os\.switch_in +1 +0 +1 +0 +1\.000us ' <<<"$stdout"
+	has '[.classes[] | select(.name == "os.switch_out..os.switch_in") | [.count, .no_begin, .no_end, .max]] ==
+		[[1, 1, 1, 4000]]' --pair=$off run.log
+	meta report.html '[.classes[] | select(.kind == 2) | [.count, .min, .max]] == [[2, 1000, 2000]]'
+}
+
 @test "report: threads that share a lane have no times on a processor" {
 	for i in {1..1000}; do echo "event $i 7 $i fill"; done >script
 	# Two threads whose runs of 1 ms overlap.
