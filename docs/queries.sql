@@ -208,13 +208,15 @@ LIMIT 100 BY opened_ns;
 
 
 -- query: hosts-with-losses
--- Hosts that lost events in the last day: how many, which share of all, how often, when.
+-- Hosts that lost events in the last day: how many, which share of all, how often at least, when. A loss
+-- may have two rows: one in its place, with `from_ns', and at the end of the log one with the sum for all.
 
 -- dialect: modern
 SELECT host, lost, lost / (lost + events) AS share, times, first, last
 FROM
 (
-    SELECT host, sum(ints['lost']) AS lost, count() AS times, min(time) AS first, max(time) AS last
+    SELECT host, sum(ints['lost']) AS lost, greatest(1, countIf(mapContains(ints, 'from_ns'))) AS times,
+        min(time) AS first, max(time) AS last
     FROM posixtrace.events
     WHERE event = 'posixtrace.lost' AND time > now() - INTERVAL 1 DAY
     GROUP BY host
@@ -232,8 +234,8 @@ ORDER BY lost DESC, host;
 SELECT host, lost, lost / (lost + events) AS share, times, first, last
 FROM
 (
-    SELECT host, sum(ints.value[indexOf(ints.name, 'lost')]) AS lost, count() AS times,
-        min(second) AS first, max(second) AS last
+    SELECT host, sum(ints.value[indexOf(ints.name, 'lost')]) AS lost,
+        greatest(1, countIf(has(ints.name, 'from_ns'))) AS times, min(second) AS first, max(second) AS last
     FROM posixtrace.events FINAL
     WHERE event = 'posixtrace.lost' AND second > now() - INTERVAL 1 DAY AND day >= today() - 1
     GROUP BY host

@@ -319,7 +319,7 @@ query() {
 	for dialect in $here; do
 		query "$dialect" clocks-by-host
 		expect <<-END
-			db1 3 0 49
+			db1 3 0 50
 			web1 0.05 0 412
 			web2 0.05 0 73
 		END

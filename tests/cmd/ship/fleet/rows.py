@@ -99,10 +99,11 @@ for key in (4711, "4711", 2**63 + 4711):
     trace += S
 row("db1", trace, "net.recv", bound=3 * MS, request=4712)
 
-# db1 lost events twice, web2 once.
-row("db1", minute + MINUTE, "posixtrace.lost", bound=3 * MS, lost=1000)
-row("db1", minute + 2 * MINUTE, "posixtrace.lost", bound=3 * MS, lost=500)
-row("web2", minute + 2 * MINUTE, "posixtrace.lost", lost=7)
+# db1 lost events twice, and the sum is at the end of its log; of web2's loss only the sum is known.
+for time in (minute + MINUTE, minute + 2 * MINUTE):
+    row("db1", time, "posixtrace.lost", bound=3 * MS, cause="overrun", from_ns=time, until_ns=time + S)
+row("db1", minute + 3 * MINUTE, "posixtrace.lost", bound=3 * MS, cause="stream", lost=1500)
+row("web2", minute + 2 * MINUTE, "posixtrace.lost", cause="stream", lost=7)
 
 # Yesterday: `cache.miss' came 10 times and comes 40 times now; `old' comes no more, `new' is new,
 # `same' comes as often. db1's `query' took 2 ms, and takes 8 ms now.
