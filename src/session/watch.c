@@ -384,8 +384,10 @@ int ptrc_watch_open(struct ptrc_watch **watch, trace_id_t trace, const char *con
 		.pairs.is_without_rows = true,
 	};
 	posix_trace_eventset_fill(&w->wanted, POSIX_TRACE_ALL_EVENTS);
+	/* Of the system events, only those between which events were lost or not recorded. */
 	for (trace_event_id_t id = 1; id < POSIX_TRACE_UNNAMED_USEREVENT; id++)
-		posix_trace_eventset_del(id, &w->wanted);
+		if (id != POSIX_TRACE_START && id != POSIX_TRACE_STOP)
+			posix_trace_eventset_del(id, &w->wanted);
 	for (size_t i = 0; i < count; i++) {
 		struct condition *c = &w->conditions[i];
 		size_t size = split(texts[i], &c->limit_ns);

@@ -256,6 +256,18 @@ is_closed() {
 		"$(ptrace-dump --event=job.begin run.log.snapshot-001 | jq -r .time)" ]
 }
 
+@test "a pair whose last event a full stream has lost makes no snapshot" {
+	cat >program <<-END
+		ptrace-event job.begin id=1
+		'$traced' -n 5000
+		ptrace-event job.end id=1
+		sleep 0.5
+	END
+	exits 3 ptrace-run -o run.log --stream-full-policy=until-full --stream-min-size=16K --json=result \
+		--snapshot-on='job by data.id > 200ms' -- sh program
+	[ "$(jq -c .snapshots.made result)" = '[]' ]
+}
+
 @test "a session answers while a program records pairs faster than they are read" {
 	begins runner ptrace-run --name="$me.a" -o run.log --snapshot-on='traced.event.1..traced.event.2 > 1h' -- \
 		"$traced" -N 2 -n 2000000000
