@@ -248,6 +248,9 @@ struct ptrc_part {
 	unsigned long pt_events;
 	/* not 0: an event in the part reports that the stream has lost events */
 	int pt_has_gap;
+	/* not 0: events may have been consumed before the cursor could read them, before, among or directly after
+	 * those of the part */
+	int pt_may_lack;
 	/* not 0: there may be more events for another part */
 	int pt_is_more;
 };
@@ -257,7 +260,9 @@ struct ptrc_part {
  * 64 KiB; a single event may make it larger. The first part contains the start of a log, even if
  * there is no event; later parts are empty if there is no event. Names of event types and
  * descriptions of processes precede the events. The types have the same identifiers as in the
- * stream. For the description of a process the call reads files in /proc.
+ * stream. For the description of a process the call reads files in /proc. Once ptrc_cursor_end_part()
+ * was called, a part whose pt_may_lack differs from that of the part before it starts with the status and the
+ * counts of that call, and its log overrun has the value of pt_may_lack.
  *   EINVAL  the stream was shut down.
  *   ENOMEM  no memory: events may be missing, and each later call returns ENOMEM, too.
  */

@@ -36,6 +36,11 @@ struct posixtrace_cursor {
 	/* Reads the copy if there is a copy, else the stream of the controller. In the latter
 	 * case the reader is valid only while the controller's identifier is valid. */
 	struct ptrc_live_reader reader;
+	/* The last part may lack events. The last arguments of ptrc_cursor_end_part(), if it was called. */
+	int may_lack;
+	bool has_status;
+	struct posix_trace_status_info status;
+	struct ptrc_counts counts;
 	/* Writes the parts of a log that ptrc_cursor_get_part() returns; NULL before the first. */
 	struct posixtrace_log_writer *log;
 };
@@ -143,6 +148,20 @@ static int read_part(struct posixtrace_cursor *cursor, struct ptrc_part *part)
 	return error;
 }
 
+/* If the part may lack events and the last one may not, or vice versa, the log says so before the events of the part.
+ * Returns 0 or ENOMEM. */
+static int put_lack(struct posixtrace_cursor *cursor, int may_lack)
+{
+	bool is_changed = may_lack != cursor->may_lack;
+
+	cursor->may_lack = may_lack;
+	if (!is_changed || !cursor->has_status)
+		return 0;
+	cursor->status.posix_log_overrun_status =
+		may_lack ? POSIX_TRACE_OVERRUN : POSIX_TRACE_NO_OVERRUN;
+	return ptrc_log_copy_status(cursor->log, &cursor->status, &cursor->counts, false);
+}
+
 int ptrc_cursor_get_part(struct posixtrace_cursor *cursor, struct ptrc_part *part)
 {
 	int error = 0;
@@ -158,12 +177,14 @@ int ptrc_cursor_get_part(struct posixtrace_cursor *cursor, struct ptrc_part *par
 	if (!error) {
 		pthread_mutex_lock(&c->reader_lock);
 		error = read_part(cursor, part);
+		part->pt_may_lack = ptrc_live_reader_may_lack(&cursor->reader);
 		pthread_mutex_unlock(&c->reader_lock);
 		part->pt_is_more = !error;
 		if (error == ENODATA)
 			error = 0;
 	}
-	return error ?: ptrc_log_copy_names(cursor->log)
+	return error ?: put_lack(cursor, part->pt_may_lack)
+		?: ptrc_log_copy_names(cursor->log)
 		?: ptrc_log_copy_part(cursor->log, &part->pt_bytes, &part->pt_length);
 }
 
@@ -174,6 +195,9 @@ int ptrc_cursor_end_part(struct posixtrace_cursor *cursor,
 	*part = (struct ptrc_part){0};
 	if (!cursor->log)
 		return EINVAL;
+	cursor->has_status = true;
+	cursor->status = *status;
+	cursor->counts = *counts;
 	ptrc_log_copy_next_part(cursor->log);
 	return ptrc_log_copy_status(cursor->log, status, counts, is_end)
 		       ?: ptrc_log_copy_part(cursor->log, &part->pt_bytes, &part->pt_length);

@@ -518,6 +518,7 @@ void ptrc_drain_commit(struct ptrc_drain *d, const struct ptrc_drain_note *note,
 	 * makes the version even. */
 	ptrc_store_relaxed(&types->version, version + 1);
 	atomic_thread_fence(memory_order_release);
+	ptrc_store_relaxed(&d->stream->header->consumed_until, d->until);
 	if (note->chunk == PTRC_DRAIN_GAP) {
 		gap_is_out(d);
 	} else if (note->chunk == PTRC_DRAIN_STOP) {

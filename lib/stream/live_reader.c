@@ -431,6 +431,12 @@ static int new_batch(struct ptrc_live_reader *r)
 	}
 }
 
+/* Notes whether the keeper has consumed events that the tee had not read before its present batch. */
+static void note_overtaken(struct ptrc_live_reader *r)
+{
+	r->is_overtaken |= ptrc_load_acquire(&r->stream->header->consumed_until) > r->read_until;
+}
+
 /* Stores for the keeper the stamp up to which all active tees (readers that consume nothing) of
  * this process have read; this tee has read all events up to r->until. The keeper may consume the
  * events up to that stamp. */
@@ -575,6 +581,7 @@ static void start_over(struct ptrc_live_reader *r, uint64_t epoch)
 	r->gap.first = PTRC_TIME_NONE;
 	memset(&r->gone_before, 0, sizeof(r->gone_before));
 	memset(&r->taken, 0, sizeof(r->taken));
+	r->missed = 0;
 	if (r->is_tee)
 		memset(r->withheld, 0, r->withheld_end * sizeof(*r->withheld));
 	r->withheld_end = 0;
@@ -602,6 +609,8 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, struct ptrc_live_event *ev
 		if (r->heap_count == 0) {
 			if (h->policy != POSIX_TRACE_LOOP)
 				ptrc_stream_complete(r->stream);
+			note_overtaken(r);
+			r->read_until = r->until;
 			tell_keeper(r);
 			error = new_batch(r);
 			if (error)
@@ -793,6 +802,23 @@ bool ptrc_live_reader_missed(struct ptrc_live_reader *r, uint64_t *missed)
 	gone.user = excess(gone.user, excess(r->taken.system, excess(gone.system, before->system)));
 	*missed = excess(gone.user, before->user + r->taken.user);
 	return is_exact;
+}
+
+bool ptrc_live_reader_may_lack(struct ptrc_live_reader *r)
+{
+	uint64_t before = r->missed;
+	uint64_t missed;
+	bool is_exact;
+
+	note_overtaken(r);
+	if (!r->is_overtaken)
+		return false;
+	/* While the keeper consumes events, the count may be too small, so they are counted again at the next call. */
+	is_exact = ptrc_live_reader_missed(r, &missed);
+	r->is_overtaken = !is_exact;
+	if (is_exact)
+		r->missed = missed;
+	return !is_exact || missed > before;
 }
 
 void ptrc_live_reader_begin_tee(struct ptrc_live_reader *r, bool is_past_told, uint64_t limit)

@@ -72,6 +72,12 @@ struct ptrc_live_reader {
 	 * lost before it was created. taken: events that it has read since, including those that
 	 * it did not report because of the filter. */
 	struct ptrc_event_sums gone_before, taken;
+	/* For a tee. read_until: it had read all events up to this stamp before its present batch.
+	 * is_overtaken: the keeper has consumed later events, so that the tee may have missed some since
+	 * ptrc_live_reader_may_lack() last counted them. missed: that count. */
+	uint64_t read_until;
+	bool is_overtaken;
+	uint64_t missed;
 	/* For a tee, the time when it had last read all events (CLOCK_MONOTONIC in ns). */
 	uint64_t beat;
 	/* The stamp of the last START or FILTER that it has read, or that was taken before it started. */
@@ -98,6 +104,10 @@ int ptrc_live_reader_init(struct ptrc_live_reader *r, struct ptrc_stream *s, boo
  * (ptrc_live_reader_unlist), unless the stream ends. */
 void ptrc_live_reader_destroy(struct ptrc_live_reader *r);
 void ptrc_live_reader_unlist(struct ptrc_live_reader *r);
+
+/* Whether a tee may have missed events, other than system events, since the preceding call: before, among or directly
+ * after those that it has reported since. Counts the missed events only if the keeper has overtaken the tee. */
+bool ptrc_live_reader_may_lack(struct ptrc_live_reader *r);
 
 /* Lets a new tee (a reader that consumes nothing) start with the events that the stream holds now.
  * The tee reports losses from before this call only if is_past_told. If `limit` is not 0, the tee

@@ -401,6 +401,8 @@ struct ptrc_stream_header {
 						 * ns */
 	/* all active tees have read events up to this stamp */
 	_Atomic uint64_t tee_until;
+	/* From the keeper to the tees: every event that a flush has consumed has at most this stamp. */
+	_Atomic uint64_t consumed_until;
 
 	/* -- from the keeper to all processes -- */
 	_Alignas(64) _Atomic uint64_t log_events; /* events that the log holds now */

@@ -496,6 +496,14 @@ bool ptrc_reader_next_block(struct ptrc_reader *r, struct ptrc_reader_block *b)
 	return true;
 }
 
+void ptrc_reader_set_lacking(struct ptrc_reader *r, bool is_lacking)
+{
+	if (is_lacking)
+		r->lack = PTRC_LACK_AMONG;
+	else if (r->lack == PTRC_LACK_AMONG)
+		r->lack = PTRC_LACK_BEFORE;
+}
+
 bool ptrc_reader_next(struct ptrc_reader *r)
 {
 	while (!r->block.events || !ptrc_reader_take(r, &r->block)) {
@@ -504,6 +512,9 @@ bool ptrc_reader_next(struct ptrc_reader *r)
 		    (!r->source || r->error || !r->source->receive(r)))
 			return false;
 	}
+	r->is_after_lack = r->lack != PTRC_LACK_NONE;
+	if (r->lack == PTRC_LACK_BEFORE)
+		r->lack = PTRC_LACK_NONE;
 	return true;
 }
 

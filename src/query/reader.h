@@ -81,6 +81,15 @@ struct ptrc_reader_block {
 	int64_t *since_before;
 };
 
+/* Where a session may have more events than its reader has got: it has flushed them to its log too soon. */
+enum ptrc_reader_lack {
+	PTRC_LACK_NONE,
+	/* Before the next event. */
+	PTRC_LACK_BEFORE,
+	/* Before each event until ptrc_reader_set_lacking() is called again, and then before the next one. */
+	PTRC_LACK_AMONG,
+};
+
 struct ptrc_reader {
 	/* The path of the log, or the name of the session. */
 	const char *path;
@@ -98,6 +107,9 @@ struct ptrc_reader {
 	 * number of events at the end of the session was lost, too. */
 	uint64_t unshown_count;
 	bool is_rest_unshown;
+	enum ptrc_reader_lack lack;
+	/* Such events may be missing directly before the latest event. */
+	bool is_after_lack;
 	/* The earlier events of the session were in a log that is no longer at its path, so they are missing. */
 	bool is_log_gone;
 	struct ptrc_attributes attributes;
@@ -182,6 +194,9 @@ void ptrc_reader_close(struct ptrc_reader *);
  * event came for a while, after which the caller may call again.
  */
 bool ptrc_reader_next(struct ptrc_reader *);
+
+/* Called by a source before it adds events: sets whether events of the session may be missing among them. */
+void ptrc_reader_set_lacking(struct ptrc_reader *, bool is_lacking);
 
 /* Reads the next block of events into a structure that starts zeroed. The caller frees the block. Returns false at the
  * end, or with .error set. A caller uses this or ptrc_reader_next(), not both. */
@@ -314,16 +329,18 @@ static inline bool ptrc_reader_reports_loss(struct ptrc_reader *r, trace_event_i
 	       ptrc_reader_type(r, id)->is_os_lost;
 }
 
-/* Whether events were lost next to the latest event, see ptrc_reader_reports_loss(). */
+/* Whether events are missing next to the latest event: lost, see ptrc_reader_reports_loss(), or not read. */
 static inline bool ptrc_reader_is_loss(struct ptrc_reader *r)
 {
-	return ptrc_reader_reports_loss(r, r->event.posix_event_id, r->data, r->size);
+	return r->is_after_lack ||
+	       ptrc_reader_reports_loss(r, r->event.posix_event_id, r->data, r->size);
 }
 
 /* Whether events were lost between the latest event and the next one. */
 static inline bool ptrc_reader_is_loss_open(struct ptrc_reader *r)
 {
-	return r->event.posix_event_id != POSIX_TRACE_RESUME && ptrc_reader_is_loss(r);
+	return r->event.posix_event_id != POSIX_TRACE_RESUME &&
+	       ptrc_reader_reports_loss(r, r->event.posix_event_id, r->data, r->size);
 }
 
 /* Whether events of this type may report the start or the end of a loss. */

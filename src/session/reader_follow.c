@@ -85,7 +85,9 @@ static bool take_status(struct ptrc_reader *r)
 		r->status = status;
 		r->counts = counts;
 		/* In the STATUS packets that a session sends, pt_log_lost_events counts events that the session
-		 * flushed to its own log before it could send them. They are not lost. */
+		 * flushed to its own log before it could send them. They are not lost. An overrun of the log says
+		 * that such events may be missing among those up to the next STATUS packet. */
+		ptrc_reader_set_lacking(r, status.posix_log_overrun_status == POSIX_TRACE_OVERRUN);
 		r->counts.pt_log_lost_events = 0;
 		r->status.posix_log_overrun_status = POSIX_TRACE_NO_OVERRUN;
 	}

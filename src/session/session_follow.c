@@ -166,7 +166,7 @@ void ptrc_follow_serve(struct ptrc_follow *f, const struct pollfd *p, size_t cou
 /* ---- missed events ---- */
 
 /* Sends a STATUS packet: the state of the session, with the number of events that the follower has missed in place
- * of the session's losses. */
+ * of the session's losses. Its log overrun says that events may be missing among those up to the next STATUS packet. */
 static void send_status(struct ptrc_follower *to, const struct ptrc_follow_end *session,
 			bool is_end)
 {
@@ -181,7 +181,7 @@ static void send_status(struct ptrc_follower *to, const struct ptrc_follow_end *
 	status.posix_stream_overrun_status =
 		to->counts.lost ? POSIX_TRACE_OVERRUN : POSIX_TRACE_NO_OVERRUN;
 	status.posix_log_overrun_status =
-		to->counts.flushed ? POSIX_TRACE_OVERRUN : POSIX_TRACE_NO_OVERRUN;
+		to->is_lacking ? POSIX_TRACE_OVERRUN : POSIX_TRACE_NO_OVERRUN;
 	if (session->error)
 		status.posix_stream_flush_error = session->error;
 	if (ptrc_cursor_end_part(to->cursor, &status, &counts, is_end, &part))
@@ -246,7 +246,8 @@ static bool send_events(struct ptrc_follower *to)
 		to->is_incomplete = true;
 		return false;
 	}
-	to->is_behind |= part.pt_has_gap;
+	to->is_behind |= part.pt_has_gap || part.pt_may_lack;
+	to->is_lacking = part.pt_may_lack && !to->is_snapshot;
 	to->counts.taken += part.pt_events;
 	send_part(to, &part);
 	return part.pt_is_more;
@@ -257,6 +258,7 @@ void ptrc_follow_greet(struct ptrc_follow *f)
 	struct ptrc_follower *to = f->followers[f->count - 1];
 
 	send_events(to);
+	/* The follower reads this packet before it takes the events of the first part. */
 	if (!to->is_snapshot && !to->is_incomplete)
 		send_status(to, &to->end, false);
 }

@@ -75,6 +75,8 @@ struct ptrc_follower {
 	int64_t counted_ns;
 	/* Events may have been missed since then. */
 	bool is_behind;
+	/* Events may be missing before, among or directly after those of the last part. */
+	bool is_lacking;
 	/* An error has made a gap in the follower's log, or at the end of the session its socket was full and the
 	 * cursor had more events. After the bytes in .pending nothing more is sent, not even END. */
 	bool is_incomplete;

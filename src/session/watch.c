@@ -258,6 +258,8 @@ static bool receive(struct ptrc_reader *r)
 	struct ptrc_part part;
 
 	r->error = ptrc_cursor_get_part(watch_of(r)->cursor, &part);
+	if (!r->error)
+		ptrc_reader_set_lacking(r, part.pt_may_lack);
 	if (!r->error && !part.pt_length)
 		r->error = EINTR;
 	if (!r->error)

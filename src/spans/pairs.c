@@ -552,6 +552,11 @@ void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_source *source)
 		r = find_roles(p, type, &source->view);
 	role_count = source->is_for_loss ? 0 : r->count;
 	p->event_count++;
+	/* Unlike a loss, which an event of its own reports, this one cuts also the pairs that the event ends. */
+	if (reader->is_after_lack) {
+		p->gap_count++;
+		s->gap_count++;
+	}
 	for (; i < role_count && r->roles[i].is_end; i++)
 		take_end(p, r->roles[i].pair, source);
 	/* A STOP, an OVERFLOW or an os.lost precedes the lost events, so the pairs that this event itself ends are

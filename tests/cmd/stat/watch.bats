@@ -109,6 +109,34 @@ pairs() {
 		all(range(1; length); $missing[.] <= $all[.] + $all[. - 1])'
 }
 
+@test "pairs: none joins a begin and an end across events that were flushed before they were read" {
+	mkfifo in
+	begins run ptrace-run -o run.log --quiet --name="$me" -- sh in
+	exec 7>in
+	up() { ptrace-stat "$me" 2>/dev/null; }
+	wait_until up
+	watches --watch=50ms --json --pair='req by data.id'
+	begins follower ptrace-dump --follow="$me" --pair='req by data.id' >shown 2>shown.err 7>&-
+	echo 'ptrace-event req.begin id=1' >&7
+	wait_until counted req.begin 1
+	controller=$(controller "$me")
+	kill -STOP "$controller"
+	echo "ptrace-event req.end id=1; ptrace-event req.begin id=1; '$traced' -n 5000" >&7
+	flushed() { [ "$(ptrace-dump --count -e traced.event run.log 2>/dev/null)" -eq 5000 ]; }
+	wait_until flushed
+	kill -CONT "$controller"
+	echo 'ptrace-event req.end id=1; ptrace-event req.begin id=2; ptrace-event req.end id=2' >&7
+	wait_until counted req.end 3
+	exec 7>&-
+	ends 0 "$run"
+	ends 3 "$watch"
+	ends 3 "$follower"
+	jq -se '[.[].pairs[]] | (map(.count) | add) <= 1 and (map(.unmatched_ends) | add) == 0' live
+	[ -z "$(jq -c 'select(.begin.data.id == 1)' shown)" ]
+	grep -q '^ptrace-dump: req: [12] cut by lost events' shown.err
+	ptrace-stat --json --pair='req by data.id' run.log | jq -e '.pairs[0].count == 3'
+}
+
 @test "pairs: those of each interval, also of begins from before" {
 	mkfifo in
 	begins run ptrace-run --count-only --quiet --name="$me" -- sh in
