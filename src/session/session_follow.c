@@ -174,12 +174,12 @@ static void send_status(struct ptrc_follower *to, const struct ptrc_follow_end *
 	struct ptrc_counts counts = session->counts;
 	struct ptrc_part part;
 
-	counts.pt_lost_events = to->counts.lost;
-	counts.pt_log_lost_events = to->counts.flushed;
+	counts.pt_lost_events = to->counts.lost + to->cleared_lost;
+	counts.pt_log_lost_events = to->counts.flushed + to->cleared_flushed;
 	if (counts.pt_unobserved_events >= to->counts.unobserved_before)
 		counts.pt_unobserved_events -= to->counts.unobserved_before;
 	status.posix_stream_overrun_status =
-		to->counts.lost ? POSIX_TRACE_OVERRUN : POSIX_TRACE_NO_OVERRUN;
+		counts.pt_lost_events ? POSIX_TRACE_OVERRUN : POSIX_TRACE_NO_OVERRUN;
 	status.posix_log_overrun_status =
 		to->is_lacking ? POSIX_TRACE_OVERRUN : POSIX_TRACE_NO_OVERRUN;
 	if (session->error)
@@ -222,6 +222,12 @@ static bool is_overtaken(const struct ptrc_follow *f, struct ptrc_follower *to)
 	return true;
 }
 
+static void send_missed(const struct ptrc_follow *f, struct ptrc_follower *to)
+{
+	ptrc_trace_counts(f->trace, &to->end.counts);
+	send_status(to, &to->end, false);
+}
+
 static void report_missed(struct ptrc_follow *f, struct ptrc_follower *to)
 {
 	int64_t now = ptrc_now_ns();
@@ -229,10 +235,8 @@ static void report_missed(struct ptrc_follow *f, struct ptrc_follower *to)
 	if (now - to->counted_ns < COUNT_MS * PTRC_NS_PER_MS)
 		return;
 	to->counted_ns = now;
-	if ((!is_overtaken(f, to) && !to->is_behind) || !count_missed(f, to))
-		return;
-	ptrc_trace_counts(f->trace, &to->end.counts);
-	send_status(to, &to->end, false);
+	if ((is_overtaken(f, to) || to->is_behind) && count_missed(f, to))
+		send_missed(f, to);
 }
 
 /* ---- reading the stream ---- */
@@ -312,10 +316,25 @@ bool ptrc_follow_read(struct ptrc_follow *f)
 	return is_more;
 }
 
+void ptrc_follow_clear(struct ptrc_follow *f)
+{
+	for (size_t i = 0; i < f->count; i++) {
+		struct ptrc_follower *to = f->followers[i];
+
+		if (count_missed(f, to) && !to->is_snapshot && has_room(to))
+			send_missed(f, to);
+	}
+}
+
 void ptrc_follow_cleared(struct ptrc_follow *f)
 {
-	for (size_t i = 0; i < f->count; i++)
-		f->followers[i]->counts = (struct ptrc_follow_counts){0};
+	for (size_t i = 0; i < f->count; i++) {
+		struct ptrc_follower *to = f->followers[i];
+
+		to->cleared_lost += to->counts.lost;
+		to->cleared_flushed += to->counts.flushed;
+		to->counts = (struct ptrc_follow_counts){0};
+	}
 }
 
 /* ---- the end of the session ---- */

@@ -71,6 +71,9 @@ struct ptrc_follower {
 	/* The monotonic time at which the socket last accepted bytes. */
 	int64_t progress_ns;
 	struct ptrc_follow_counts counts;
+	/* The events that the follower had missed before the last clear, as .counts counts them. */
+	uint64_t cleared_lost;
+	uint64_t cleared_flushed;
 	/* The monotonic time at which missed events were last counted. */
 	int64_t counted_ns;
 	/* Events may have been missed since then. */
@@ -112,7 +115,10 @@ void ptrc_follow_serve(struct ptrc_follow *, const struct pollfd *, size_t count
 /* Reads events for at most 10 ms and sends them. Returns whether there are more events. */
 bool ptrc_follow_read(struct ptrc_follow *);
 
-/* Resets the counts of the followers after posix_trace_clear(), which has reset those of the stream. */
+/* Counts what the followers have missed, before posix_trace_clear(): the stream's counts are then reset. */
+void ptrc_follow_clear(struct ptrc_follow *);
+
+/* Resets the counts of the followers after posix_trace_clear(). What they had missed before remains missed. */
 void ptrc_follow_cleared(struct ptrc_follow *);
 
 /* Reads the rest of the events of a stopped stream and sends them. Waits at most 5 s for followers whose sockets

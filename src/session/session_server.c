@@ -397,6 +397,7 @@ static void begin_flush(struct ptrc_server *s)
 static void begin_clear(struct ptrc_server *s)
 {
 	ptrc_os_suspend(s->os);
+	ptrc_follow_clear(&s->follow);
 	begin_work(s, WORK_CLEAR);
 }
 

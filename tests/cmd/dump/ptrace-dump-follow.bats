@@ -285,6 +285,37 @@ shows() {
 	ptrace-shutdown "$me"
 }
 
+@test "what was missed before a clear remains missed" {
+	local controller
+	is_shown() {
+		ptrace-event --pid="$pid" here
+		has_line here
+	}
+	traced_start -w -W -n 5000
+	ptrace-create --pid="$pid" --name="$me" -o run.log --start >/dev/null
+	follow
+	wait_until is_shown
+	controller=$(controller "$me")
+	kill -STOP "$controller"
+	go
+	wait_until has_flushed run.log 5000
+	kill -CONT "$controller"
+	ptrace-clear "$me"
+	shut 3
+	grep -q "^ptrace-dump: $me: 50[0-9]* events not shown" errors
+	# In a stream that overwrites them.
+	traced_session "$me" --stream-min-size=16K --start -- -w -W -n 100000
+	follow
+	wait_until is_shown
+	controller=$(controller "$me")
+	kill -STOP "$controller"
+	go done
+	kill -CONT "$controller"
+	ptrace-clear "$me"
+	shut 3
+	grep -q "^ptrace-dump: $me: [0-9]* events lost in the stream" errors
+}
+
 @test "a session whose controller is killed is told apart from its end" {
 	begin
 	follow
