@@ -13,8 +13,8 @@
  * the log of an orphan; -1: there is none. */
 void ptrc_sweep(int dirfd, uid_t uid, int log_fd);
 /* Like ptrc_sweep(), but leaves a stream alone if its log has been started. So it takes long (100
- * ms) only if it finds a stream that has no log, whose controller has died, and into which
- * processes still record. */
+ * ms) only if it finds a stream that has no log, whose controller has died, and whose traced
+ * processes still run. */
 void ptrc_sweep_processes(int dirfd, uid_t uid);
 /* Does what ptrc_sweep_processes() does, if is_due or if the number of entries in the directory is
  * a multiple of 256. So what killed processes leave is limited, and most calls take no time. Called
