@@ -328,13 +328,18 @@ has_unseen() {
 	[ "$(ptrace-dump -e rare --last=9 --fields=data old.log long.log | wc -l)" -eq 4 ]
 }
 
-@test "--last with --since reads nothing from before that time" {
+# A log of 200,002 events, one part of which, before the middle, is damaged.
+make_damaged() {
 	made long.log <<-END
 		event 100 7 7 a
 		event 600 7 7 a
 		repeat 100000 1000
 	END
 	printf damage | dd of=long.log bs=1 seek=$(($(stat -c %s long.log) / 4)) conv=notrunc status=none
+}
+
+@test "--last with --since reads nothing from before that time" {
+	make_damaged
 	reports 3 "*events not readable*" ptrace-dump --count --where=1==1 long.log
 	silently 0 ptrace-dump --since=-2us --last=9 --fields=ns long.log
 	[ "$stdout" = "$(ptrace-dump --since=-2us --fields=ns long.log)" ]
@@ -342,12 +347,7 @@ has_unseen() {
 }
 
 @test "--count takes the counts of a closed log unless events are selected by more than their types" {
-	made long.log <<-END
-		event 100 7 7 a
-		event 600 7 7 a
-		repeat 100000 1000
-	END
-	printf damage | dd of=long.log bs=1 seek=$(($(stat -c %s long.log) / 4)) conv=notrunc status=none
+	make_damaged
 	for options in '' --user --event=a '--user --event=a'; do
 		prints 0 200002 ptrace-dump --count $options long.log
 	done

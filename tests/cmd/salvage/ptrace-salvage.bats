@@ -104,6 +104,17 @@ kills_both() {
 	kills "$keeper" "$controller"
 }
 
+# gives_number PID VARIABLE COMMAND...: begins it as a process with the ID of one that has ended
+gives_number() {
+	wait_until [ ! -e "/proc/$1" ]
+	for _ in {1..20}; do
+		echo $(($1 - 1)) 2>/dev/null >/proc/sys/kernel/ns_last_pid || skip "process IDs cannot be chosen"
+		begins "${@:2}"
+		[ "${!2}" -ne "$1" ] || return 0
+	done
+	return 1
+}
+
 @test "a process that goes on and had recorded nothing yet has gone on" {
 	needs_own_directory
 	local how
@@ -120,20 +131,11 @@ kills_both() {
 
 @test "another process that has got the ID of the target has not gone on" {
 	needs_own_directory
-	[ -n "${PTRC_TEST_NUMBER-}" ] && [ -w /proc/sys/kernel/ns_last_pid ] || skip "needs process IDs of its own"
-	local other=
+	[ "$EUID" -eq 0 ] || skip "root only"
 	traced_session "$me" -o run.log --start -- -w
 	kills_both run.log
-	go
-	wait_until is_ended "$pid"
-	for ((i = 0; i < 100; i++)); do
-		echo $((pid - 1)) >/proc/sys/kernel/ns_last_pid
-		sleep 1000 &
-		other=$!
-		pids+=" $other"
-		[ "$other" -ne "$pid" ] || break
-	done
-	[ "$other" -eq "$pid" ]
+	kills "$pid"
+	gives_number "$pid" other sleep 1000
 	ptrace-salvage --all
 	silently 0 ptrace-stat run.log
 }
@@ -639,17 +641,6 @@ has_room() {
 	go
 	wait "$other"
 	[ "$(events run.log traced.event)" -eq 100 ]
-}
-
-# gives_number PID VARIABLE COMMAND...: begins it as a process with the ID of one that has ended
-gives_number() {
-	wait_until [ ! -e "/proc/$1" ]
-	for _ in {1..20}; do
-		echo $(($1 - 1)) 2>/dev/null >/proc/sys/kernel/ns_last_pid || skip "process IDs cannot be chosen"
-		begins "${@:2}"
-		[ "${!2}" -ne "$1" ] || return 0
-	done
-	return 1
 }
 
 @test "of processes of a killed container the salvager knows nothing" {
