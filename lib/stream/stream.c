@@ -109,10 +109,12 @@ void ptrc_stream_unmap(struct ptrc_stream *s)
 /* ---- system events ---- */
 
 /* Records an event of the trace system with the writer of controller or keeper, even if the stream
- * is full. A caller that must not exceed stream-min-size has checked for room. */
-static void record(struct ptrc_stream *s, uint32_t id_flags, const void *data, uint32_t len,
+ * is full. A caller that must not exceed stream-min-size has checked for room. False if all chunks
+ * are in use. */
+static bool record(struct ptrc_stream *s, uint32_t id_flags, const void *data, uint32_t len,
 		   const struct ptrc_context *origin, uint64_t addr)
 {
+	enum ptrc_put_result result;
 	struct ptrc_put p = {.id_flags = id_flags,
 			     .len = len,
 			     .data = data,
@@ -125,12 +127,13 @@ static void record(struct ptrc_stream *s, uint32_t id_flags, const void *data, u
 		s->own.origin = *origin;
 	else
 		memset(&s->own.origin, 0, sizeof(s->own.origin));
-	ptrc_writer_put(&s->own, &p, &stamp);
+	result = ptrc_writer_put(&s->own, &p, &stamp);
 	/* The controller gives its chunk back after each event. A LOOP stream cannot overwrite a
 	 * chunk that has an owner, and no other writer could use the room that is left in the
 	 * chunk. */
 	if (s->role == PTRC_ROLE_CONTROLLER)
 		ptrc_writer_release(&s->own);
+	return result == PTRC_PUT_DONE;
 }
 
 /* ---- start, stop ---- */
@@ -208,24 +211,31 @@ static void complete(struct ptrc_stream *s)
 	}
 }
 
-static void begin_run(struct ptrc_stream *s, const struct ptrc_context *origin, uint64_t addr)
+/* Records START. False if all chunks are in use. */
+static bool record_start(struct ptrc_stream *s, const struct ptrc_context *origin, uint64_t addr)
 {
-	struct ptrc_stream_header *h = s->header;
-	uint64_t bits[PTRC_SET_WORD_COUNT], run, cut;
-	bool was_cut = ptrc_stream_cut(h, &cut);
+	const struct ptrc_stream_header *h = s->header;
+	uint64_t bits[PTRC_SET_WORD_COUNT];
 	trace_event_set_t set;
 
 	ptrc_filter_told(h, bits);
 	ptrc_set_from_bits(&set, bits);
-	/* START is recorded before the control word is changed, so that every event of the run
-	 * has a later stamp. If a keeper that restarts the stream dies after it has stored the
-	 * number of the run, complete() does the rest. If it dies before that, its START has a
-	 * stamp after the cut of the old run, and so is no part of the trace. */
-	record(s,
-	       POSIX_TRACE_START |
-		       (ptrc_stream_is_filtered(h, POSIX_TRACE_START) ? PTRC_REC_HIDDEN : 0),
-	       &set, sizeof(set), origin, addr);
-	if (was_cut) {
+	return record(s,
+		      POSIX_TRACE_START |
+			      (ptrc_stream_is_filtered(h, POSIX_TRACE_START) ? PTRC_REC_HIDDEN : 0),
+		      &set, sizeof(set), origin, addr);
+}
+
+/* START is recorded before the control word is changed, so that every event of the run has a later
+ * stamp. If a keeper that restarts the stream dies after it has stored the number of the run,
+ * complete() does the rest. If it dies before that, its START has a stamp after the cut of the old
+ * run, and so is no part of the trace. */
+static void begin_run(struct ptrc_stream *s)
+{
+	struct ptrc_stream_header *h = s->header;
+	uint64_t run, cut;
+
+	if (ptrc_stream_cut(h, &cut)) {
 		ptrc_store_relaxed(&h->dead_from, cut);
 		ptrc_store_release(&h->dead_until, s->own.last);
 	}
@@ -233,9 +243,17 @@ static void begin_run(struct ptrc_stream *s, const struct ptrc_context *origin, 
 	enter_run(h, run);
 }
 
+/* The stream has stopped by itself, and has room again. */
+static void restart(struct ptrc_stream *s)
+{
+	record_start(s, NULL, 0);
+	begin_run(s);
+}
+
 void ptrc_stream_start(struct ptrc_stream *s, const struct ptrc_context *origin, uint64_t addr)
 {
 	struct ptrc_stream_header *h = s->header;
+	bool has_room = true;
 	uint64_t status;
 	HOLD_STATE(h);
 
@@ -256,12 +274,15 @@ void ptrc_stream_start(struct ptrc_stream *s, const struct ptrc_context *origin,
 			ptrc_status_set(h, PTRC_ST_RESTART_ARMED);
 			ptrc_control_change(h, 0, PTRC_CTL_LOSING);
 			if (status & PTRC_ST_STOP_OUT)
-				begin_run(s, NULL, 0);
+				restart(s);
 		}
 		return;
 	}
-	if (h->policy != POSIX_TRACE_LOOP &&
-	    ptrc_space_used(&s->pool) + 16 + sizeof(trace_event_set_t) > h->stream_min_size) {
+	/* The events of a stream with a full-wait wait for room, so it starts although it is full. */
+	if (h->policy != POSIX_TRACE_LOOP && h->full_wait_ns == 0)
+		has_room = ptrc_space_used(&s->pool) + 16 + sizeof(trace_event_set_t) <=
+			   h->stream_min_size;
+	if (!has_room || (!record_start(s, origin, addr) && h->policy != POSIX_TRACE_LOOP)) {
 		/* There is no room for START: the stream is full from the beginning, and restarts
 		 * when there is room. No run has begun, so there is no automatic STOP. */
 		ptrc_status_change(h, PTRC_ST_STOP_OUT,
@@ -271,7 +292,7 @@ void ptrc_stream_start(struct ptrc_stream *s, const struct ptrc_context *origin,
 		ptrc_ring_keeper(h, PTRC_WAKE_LOOK);
 		return;
 	}
-	begin_run(s, origin, addr);
+	begin_run(s);
 }
 
 void ptrc_stream_stop(struct ptrc_stream *s, const struct ptrc_context *origin, uint64_t addr)
@@ -324,7 +345,7 @@ bool ptrc_stream_stop_is_out(struct ptrc_stream *s, uint64_t run)
 	ptrc_status_set(h, PTRC_ST_STOP_OUT);
 	if (!(status & PTRC_ST_RESTART_ARMED))
 		return false;
-	begin_run(s, NULL, 0);
+	restart(s);
 	return true;
 }
 

@@ -290,6 +290,28 @@ TEST(it_goes_on_when_there_is_room, "", NEEDS_KEEPER)
 	expect_all(s.trid, s.fd, &s.p);
 }
 
+TEST(a_start_of_a_full_stream_makes_events_wait, "", NEEDS_KEEPER)
+{
+	struct producer later;
+	struct stuck s;
+	uint64_t waits;
+
+	begin_stuck(&s, 60000);
+	ts_stop(s.trid);
+	ts_join(s.p.thread);
+	waits = counts_of(s.trid).pt_waits;
+	ts_start(s.trid);
+	begin(&later, "later", 1000);
+	CHECK_EVENTUALLY(counts_of(s.trid).pt_waits > waits);
+	continue_keeper(&s);
+	ts_join(later.thread);
+	CHECK_EQ(counts_of(s.trid).pt_lost_events, 0);
+	struct ts_events events = ts_end_log(s.trid, s.fd);
+
+	ts_expect_numbers(&events, later.id, 0, 999);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_START), 2);
+}
+
 TEST(a_killed_keeper_is_replaced, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = waiting_attr(60000);
