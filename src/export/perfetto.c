@@ -556,7 +556,7 @@ static inline char *write_scalar(char *p, const struct ptrc_value *v)
 		return write_number(p, ANNOTATION_BOOL, v->u != 0);
 	case PTRC_VALUE_FLOAT:
 	case PTRC_VALUE_DOUBLE:
-		return write_double(p, ANNOTATION_DOUBLE, v->f);
+		return write_double(p, ANNOTATION_DOUBLE, ptrc_value_shown_float(v));
 	default:
 		return NULL;
 	}
@@ -966,7 +966,7 @@ static void counter(struct ptrc_export *x, struct ptrc_export_counter *c,
 	at = open_event(b, COUNTER, track, x->now_ns, 0);
 	p = room_for_few(b);
 	if (v->kind == PTRC_VALUE_FLOAT || v->kind == PTRC_VALUE_DOUBLE)
-		p = write_double(p, EVENT_DOUBLE_COUNTER, v->f);
+		p = write_double(p, EVENT_DOUBLE_COUNTER, ptrc_value_shown_float(v));
 	else if (v->kind != PTRC_VALUE_SIGNED && v->u > INT64_MAX)
 		p = write_double(p, EVENT_DOUBLE_COUNTER, (double)v->u);
 	else

@@ -195,13 +195,13 @@ static void write_float(char text[FLOAT_BYTES], double f, bool is_single)
 	}
 }
 
-double ptrc_value_shown_single(double f)
+double ptrc_value_shown_float(const struct ptrc_value *v)
 {
 	char text[FLOAT_BYTES];
 
-	if (!isfinite(f))
-		return f;
-	write_float(text, f, true);
+	if (v->kind == PTRC_VALUE_DOUBLE || !isfinite(v->f))
+		return v->f;
+	write_float(text, v->f, true);
 	return strtod(text, NULL);
 }
 

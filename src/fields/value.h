@@ -74,8 +74,9 @@ struct ptrc_value {
  * the value is neither a number nor a text that reads as a number. */
 bool ptrc_value_number(const struct ptrc_value *, long double *);
 
-/* The number that the printed text of a float stands for: 0.1 for (float)0.1, whose value is 0.10000000149. */
-double ptrc_value_shown_single(double);
+/* The number that the printed text of a value of the kind FLOAT or DOUBLE stands for: 0.1 for (float)0.1, whose value is
+ * 0.10000000149. */
+double ptrc_value_shown_float(const struct ptrc_value *);
 
 /* Reads the whole text as a number: decimal, with or without sign, point and exponent, or hexadecimal with 0x.
  * Returns false if it is something else. A number with a point or an exponent, or beyond 64 bits, is rounded to a

@@ -173,7 +173,7 @@ static bool quantify_value(const struct ptrc_operand *o, const struct ptrc_value
 		if (!ptrc_value_number(v, &number))
 			return false;
 		if (v->kind == PTRC_VALUE_FLOAT)
-			number = ptrc_value_shown_single(v->f);
+			number = ptrc_value_shown_float(v);
 		*q = digits_of(o, v, &whole) ? ptrc_quantity_whole(o->dimensions, whole)
 					     : ptrc_quantity_number(o->dimensions, number);
 		break;
@@ -242,9 +242,9 @@ static bool compare(struct ptrc_where *w, const struct ptrc_node *n, struct ptrc
 	if ((u->kind == PTRC_VALUE_FLOAT || v->kind == PTRC_VALUE_FLOAT) &&
 	    (float)ptrc_quantity_value(&a) == (float)ptrc_quantity_value(&b)) {
 		if (u->kind == PTRC_VALUE_FLOAT)
-			a.number = ptrc_value_shown_single(u->f);
+			a.number = ptrc_value_shown_float(u);
 		if (v->kind == PTRC_VALUE_FLOAT)
-			b.number = ptrc_value_shown_single(v->f);
+			b.number = ptrc_value_shown_float(v);
 	}
 	return n->relations & ptrc_quantity_relation(&a, &b);
 }

@@ -198,11 +198,9 @@ void ptrc_ship_add(struct ptrc_ship_fields *f, const char *name, const struct pt
 		add_unsigned(f, name, size, v->u);
 		break;
 	case PTRC_VALUE_FLOAT:
-		/* A query then finds the number that all commands show. */
-		add_double(f, name, size, ptrc_value_shown_single(v->f));
-		break;
 	case PTRC_VALUE_DOUBLE:
-		add_double(f, name, size, v->f);
+		/* A query then finds the number that all commands show. */
+		add_double(f, name, size, ptrc_value_shown_float(v));
 		break;
 	case PTRC_VALUE_ENUM:
 		if (v->is_signed)

@@ -105,7 +105,7 @@ void ptrc_key_add(struct ptrc_key *k, const struct ptrc_value *v)
 			return;
 		}
 		/* The 0.1 of a float must give the same key as the 0.1 of a double. */
-		f = v->kind == PTRC_VALUE_FLOAT ? ptrc_value_shown_single(v->f) : v->f;
+		f = ptrc_value_shown_float(v);
 		add_quantity(k, ptrc_quantity_number(PTRC_DIMENSION_NUMBER, f), v->unit);
 		return;
 	case PTRC_VALUE_SIGNED:

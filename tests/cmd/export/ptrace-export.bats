@@ -925,7 +925,7 @@ perfetto() {
 		    if kind == "bool":
 		        value = random.randrange(2)
 		    if kind[0] == "f":
-		        value = random.choice([0.5, -1.25, 1e20, 3.0])
+		        value = random.choice([0.5, -1.25, 1e20, 0.1, 3.0])
 		    return struct.pack("<" + codes[kind], value)
 		layouts = {}
 		for i in range(40):
@@ -951,7 +951,7 @@ perfetto() {
 	END
 	perfetto kinds.log 2>/dev/null >events
 	python3 - <<-'END'
-		import json, subprocess
+		import json, struct, subprocess
 		dumped = subprocess.run(["ptrace-dump", "--format=json", "kinds.log"], stdout=subprocess.PIPE)
 		dumped = [json.loads(line) for line in dumped.stdout.decode().splitlines()]
 		exported = [json.loads(line) for line in open("events")]
@@ -969,6 +969,10 @@ perfetto() {
 		    for key in data:
 		        assert same(args[key], data[key]), (key, args[key], data[key])
 		    assert ("data_hex" in d) == ("data_hex" in e["args"]), (d, e)
+		# An f32 is the number that is shown for it.
+		trace = open("trace.pb", "rb").read()
+		(exact,) = struct.unpack("<f", struct.pack("<f", 0.1))
+		assert struct.pack("<d", 0.1) in trace and struct.pack("<d", exact) not in trace
 	END
 	[ "$(grep -c 'name: "n0"' trace.txt)" -eq 1 ]
 	[ "$(grep -c 'name: "type7"' trace.txt)" -eq 1 ]
