@@ -424,6 +424,7 @@ static void report_pairs(void)
 					 "none of the compared events is of this pair");
 			is_failed = true;
 		}
+		is_failed |= !p->pair.has_key && without_key > p->pair.cut_keys;
 	}
 }
 

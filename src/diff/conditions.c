@@ -296,28 +296,32 @@ static bool has_type(const struct ptrc_diff *d, const char *name)
 	return ptrc_table_seek(&d->type_table, name, strlen(name) + 1);
 }
 
-/* Returns the name that the logs must have for the condition: if the name is written as BEGIN..END, that of its first
- * event type that they lack. */
-static const char *wanted_name(const struct ptrc_diff *d, const struct ptrc_condition *c)
+static bool is_written_as_types(const struct ptrc_condition *c)
 {
-	if (!c->pair.begin || !strstr(c->name, ".."))
-		return c->name;
-	return !has_type(d, c->pair.begin) ? c->pair.begin
-	       : !has_type(d, c->pair.end) ? c->pair.end
-					   : c->name;
+	return c->pair.begin && strstr(c->name, "..");
 }
 
-/* Finds the names in the logs that are similar to the wanted name. A pair without durations is not proposed: it may be
- * the condition's own. */
+/* Returns the first event type of a pair that is written as BEGIN..END that the logs lack, or NULL. */
+static const char *missing_type(const struct ptrc_diff *d, const struct ptrc_condition *c)
+{
+	return !is_written_as_types(c)	     ? NULL
+	       : !has_type(d, c->pair.begin) ? c->pair.begin
+	       : !has_type(d, c->pair.end)   ? c->pair.end
+					     : NULL;
+}
+
+/* Finds the names in the logs that are similar to the one that they lack. A pair without durations is not proposed: it
+ * may be the condition's own. */
 static struct ptrc_nearest find_similar(const struct ptrc_diff *d, const struct ptrc_condition *c)
 {
-	const char *wanted = wanted_name(d, c);
+	const char *type_name = missing_type(d, c);
+	const char *wanted = type_name ?: c->pair.by_text ? c->pair.name : c->name;
 	struct ptrc_nearest nearest = {0};
 
-	for (size_t i = 0; i < d->pair_count && wanted == c->name; i++)
+	for (size_t i = 0; i < d->pair_count && !type_name; i++)
 		if (d->pair_list[i]->verdict != PTRC_DIFF_NONE)
 			ptrc_nearest_offer(&nearest, wanted, d->pair_list[i]->pair.name);
-	if (c->what > PTRC_CONDITION_RATE && wanted == c->name)
+	if (c->what > PTRC_CONDITION_RATE && !type_name)
 		return nearest;
 	for (const struct ptrc_diff_type *type = NULL;
 	     (type = ptrc_table_next(&d->type_table, type));)
@@ -325,25 +329,42 @@ static struct ptrc_nearest find_similar(const struct ptrc_diff *d, const struct 
 	return nearest;
 }
 
-/* Whether a name that no log has means that there are no such events. Otherwise the name or the field after it is
- * probably misspelt, or the patterns of --event do not select such events. */
-static bool is_none(const struct ptrc_diff *d, const struct ptrc_condition *c)
+/* Whether --event selects the events of the condition: those of the name, if it may be that of an event type, or both
+ * event types of a pair. */
+static bool is_selected(const struct ptrc_diff *d, const struct ptrc_condition *c)
 {
-	return !find_similar(d, c).count && ptrc_select_has_name(&d->query->select, c->name) &&
-	       (!c->pair.by_text || is_listed(c, d->pairs));
+	const struct ptrc_select *s = &d->query->select;
+	bool is_pair_only = c->pair.by_text || is_written_as_types(c);
+
+	return (!is_pair_only && ptrc_select_has_name(s, c->name)) ||
+	       (c->pair.begin && ptrc_select_has_name(s, c->pair.begin) &&
+		ptrc_select_has_name(s, c->pair.end));
+}
+
+/* Whether the condition's pair has a number. If the logs lack its events, that is 0, unless the name or the field after
+ * it is probably misspelt. */
+static bool is_countable(const struct ptrc_diff *d, const struct ptrc_condition *c,
+			 const struct ptrc_diff_pair *p)
+{
+	if (!is_selected(d, c))
+		return false;
+	if (p && !missing_type(d, c) && (has_type(d, c->pair.begin) || has_type(d, c->pair.end)))
+		return true;
+	return !find_similar(d, c).count && (!c->pair.by_text || is_listed(c, d->pairs));
 }
 
 static void say_missing(const struct ptrc_diff *d, const struct ptrc_condition *c)
 {
-	const char *wanted = wanted_name(d, c);
+	const char *type_name = missing_type(d, c);
 	struct ptrc_nearest nearest = find_similar(d, c);
 	char proposal[4 * TRACE_EVENT_NAME_MAX];
 
 	ptrc_cli_message(c->text, "the compared events have no %s '%s'%s",
-			 wanted != c->name		  ? "event type"
+			 type_name			  ? "event type"
 			 : c->what <= PTRC_CONDITION_RATE ? "pair or event type"
 							  : "pair",
-			 wanted, ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
+			 type_name ?: c->name,
+			 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 }
 
 /* Stores the values before and after the change. Returns false, after a message, if there are none. */
@@ -368,8 +389,7 @@ static bool get_values(const struct ptrc_diff *d, const struct ptrc_condition *c
 		values[1] = (double)d->sides[1].lost_count;
 		return true;
 	}
-	if (c->what <= PTRC_CONDITION_RATE &&
-	    (type || (p && wanted_name(d, c) == c->name) || is_none(d, c))) {
+	if (c->what <= PTRC_CONDITION_RATE && (type || is_countable(d, c, p))) {
 		for (size_t i = 0; i < PTRC_DIFF_SIDES; i++) {
 			uint64_t count = type ? type->counts[i] : p ? p->sides[i].lengths.count : 0;
 

@@ -89,6 +89,8 @@ static void add_pairs(struct ptrc_diff *d, const char *log_path)
 		s->halves.ends += rows[i]->halves.ends;
 		s->halves.cut += rows[i]->halves.cut;
 		s->without_key += p->without_key;
+		all->pair.has_key |= p->has_key;
+		all->pair.cut_keys += p->cut_keys;
 	}
 	free(rows);
 	ptrc_pairs_forget(d->pairs);

@@ -59,7 +59,7 @@ struct ptrc_diff_pair {
 	/* The entry in .pair_table of struct ptrc_diff. Its key is BEGIN..END by FIELD, with the null byte. */
 	struct ptrc_table_entry entry;
 	const char *whole_name;
-	/* Only its names and .by_text are set. */
+	/* Only its names, .by_text, .has_key and .cut_keys, of all logs, are set. */
 	struct ptrc_pair pair;
 	struct ptrc_diff_pair_side {
 		struct ptrc_quantiles lengths;

@@ -218,7 +218,23 @@ verdict_of() {
 	done
 	silently 5 ptrace-stat --diff --fail-if='count app.error < 1' none.log none.log
 	reports 1 "*no pair or event type 'error'*" ptrace-stat --diff --event=a --fail-if='count error > +0' none.log none.log
-	rm none.log
+	# Neither the name of a pair nor its field may be misspelt, even if only one of the logs has the pair.
+	printf '%s\n' 'layout retry.begin u8 id' 'layout retry.end u8 id' 'event 0 7 7 retry.begin u8:1' \
+		'event 9 7 7 retry.end u8:1' | made retry.log
+	for logs in 'none.log retry.log' 'retry.log none.log' 'retry.log retry.log' '--baseline=none.log --baseline=retry.log none.log retry.log'; do
+		for what in 'count retry' 'rate retry' 'count retry.begin..retry.end'; do
+			tells 1 '*data.idd*' ptrace-stat --diff --fail-if="$what by data.idd > +0" $logs
+		done
+		for name in retri Retry retryy; do
+			reports 1 "*no pair or event type '$name by data.id' (did you mean 'retry'\?)*" \
+				ptrace-stat --diff --fail-if="count $name by data.id > 10" $logs
+		done
+	done
+	reports 1 "*no event type 'retry.begin'*" ptrace-stat --diff --event='*.end' --fail-if='count retry.begin..retry.end > 0' retry.log retry.log
+	reports 1 "*no pair or event type 'retry'*" ptrace-stat --diff --event='*.begin' --fail-if='count retry > 0' retry.log retry.log
+	silently 5 ptrace-stat --diff --fail-if='count retry by data.id > +0' none.log retry.log
+	silently 0 ptrace-stat --diff --fail-if='count retry by data.id > +0' none.log none.log
+	rm none.log retry.log
 	durations other.log other 100 1000 2000 1 1
 	reports 1 "*the compared events from before the change have no such pair*" ptrace-stat --diff --fail-if='p99 req > +10%' other.log before.log
 	reports 1 "*the compared events from after the change have no such pair*" ptrace-stat --diff --fail-if='p99 req > 1h' before.log other.log
