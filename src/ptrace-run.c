@@ -215,13 +215,14 @@ static int say_cannot_execute(const char *name, int error)
 {
 	char path[PATH_MAX];
 
-	if (error == ENOENT && !ptrc_command_find(name, path))
+	if (error == ELIBACC || (error == ENOENT && !ptrc_command_find(name, path)))
 		ptrc_cli_message(name, "%s", PTRC_COMMAND_NO_INTERPRETER);
 	else if (error == ENOENT && !strchr(name, '/'))
 		ptrc_cli_message(name, "command not found");
 	else
 		ptrc_cli_error(name, error);
-	return error == ENOENT ? PTRC_EXIT_RUN_NOT_FOUND : PTRC_EXIT_RUN_CANNOT_EXECUTE;
+	return error == ENOENT || error == ELIBACC ? PTRC_EXIT_RUN_NOT_FOUND
+						   : PTRC_EXIT_RUN_CANNOT_EXECUTE;
 }
 
 /* Reads the rules before the run, so that mistakes are found early. Only a mistake in what depends on layouts in

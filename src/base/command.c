@@ -3,11 +3,50 @@
 #include "src/base/command.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "src/base/program.h"
+#include "src/base/scope.h"
+
+/* The kernel follows that many scripts whose interpreter is a script again. */
+enum { INTERPRETERS_MAX = 4 };
+
+/* Stores what the first line of a script names as its interpreter, or the loader of a program. False if the file is
+ * neither, needs none, or cannot be read. */
+static bool read_interpreter(const char *path, char interpreter[PATH_MAX])
+{
+	PTRC_SCOPED_FD fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char line[256] = "";
+	const char *at;
+
+	if (fd < 0 || pread(fd, line, sizeof(line) - 1, 0) < 2)
+		return false;
+	if (line[0] != '#' || line[1] != '!')
+		return ptrc_program_loader(fd, interpreter) && *interpreter;
+	at = line + 2 + strspn(line + 2, " \t");
+	snprintf(interpreter, PATH_MAX, "%.*s", (int)strcspn(at, " \t\n"), at);
+	return *interpreter;
+}
+
+static bool lacks_interpreter(const char *path)
+{
+	char names[2][PATH_MAX];
+
+	for (int i = 0; i < INTERPRETERS_MAX; i++) {
+		if (!read_interpreter(path, names[i % 2]))
+			return false;
+		path = names[i % 2];
+		if (access(path, F_OK))
+			return errno == ENOENT;
+	}
+	return false;
+}
 
 static int check(const char *path)
 {
@@ -15,7 +54,7 @@ static int check(const char *path)
 
 	if (stat(path, &st) || access(path, X_OK))
 		return errno;
-	return S_ISDIR(st.st_mode) ? EACCES : 0;
+	return S_ISDIR(st.st_mode) ? EACCES : lacks_interpreter(path) ? ELIBACC : 0;
 }
 
 int ptrc_command_find(const char *name, char path[PATH_MAX])

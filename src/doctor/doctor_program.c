@@ -164,15 +164,6 @@ static bool is_plain_script(const char *path)
 	       (n < SELFMAG || memcmp(head, ELFMAG, SELFMAG) != 0);
 }
 
-static bool lacks_loader(const char *path)
-{
-	PTRC_SCOPED_FD fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	char loader[PATH_MAX];
-
-	return fd >= 0 && ptrc_program_loader(fd, loader) && loader[0] && access(loader, F_OK) &&
-	       errno == ENOENT;
-}
-
 static void check_privileged(struct ptrc_doctor *d, const char *path)
 {
 	struct stat st;
@@ -255,7 +246,8 @@ void ptrc_doctor_command(struct ptrc_doctor *d, char **argv)
 
 	if (error) {
 		ptrc_doctor_problem(d, "command", argv[0], NULL, "%s",
-				    error == ENOENT				 ? "no such command"
+				    error == ENOENT    ? "no such command"
+				    : error == ELIBACC ? PTRC_COMMAND_NO_INTERPRETER
 				    : !stat(argv[0], &st) && S_ISDIR(st.st_mode) ? "is a directory"
 										 : strerror(error));
 		return;
@@ -268,7 +260,7 @@ void ptrc_doctor_command(struct ptrc_doctor *d, char **argv)
 				 next);
 		memcpy(path, next, sizeof(next));
 	}
-	if ((access(path, F_OK) && errno == ENOENT) || lacks_loader(path)) {
+	if (access(path, F_OK) && errno == ENOENT) {
 		ptrc_doctor_problem(d, "command", first, NULL, "%s", PTRC_COMMAND_NO_INTERPRETER);
 		return;
 	}

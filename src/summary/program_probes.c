@@ -101,8 +101,8 @@ bool ptrc_program_probes_find(struct ptrc_program_probes *all, const char *progr
 
 	*all = (struct ptrc_program_probes){0};
 	/* EACCES: the file is not executable. A library need not be executable, so the file is read
-	 * nevertheless. */
-	if (error == EACCES)
+	 * nevertheless. So is a program without its loader. */
+	if (error == EACCES || error == ELIBACC)
 		error = snprintf(path, sizeof(path), "%s", program) >= (int)sizeof(path)
 				? ENAMETOOLONG
 				: 0;

@@ -65,10 +65,31 @@ load ../../support/helpers
 	exits 125 sh -c 'ptrace-run --dump-config >/dev/full'
 }
 
-@test "a misspelt COMMAND costs no older log" {
-	ptrace-run -o run.log -- "$traced" -n 3
-	exits 127 ptrace-run -o run.log -- no-such-command
-	[ "$(events run.log traced.event)" -eq 3 ]
+@test "a COMMAND that cannot be found costs no older log and no verdicts" {
+	printf 'rules:\n  - exists: "*"\n' >rules.yaml
+	ptrace-run -o run.log --check=rules.yaml --junit=junit.xml -- "$traced" -n 3
+	cp junit.xml first.xml
+	printf '#!/bin/sh\r\necho\n' >script
+	printf '#!./script\n' >outer
+	python3 - "$(command -v cat)" <<-'END'
+		import sys
+		program = open(sys.argv[1], "rb").read()
+		open("program", "wb").write(program.replace(b"/ld-linux", b"/no-linux"))
+	END
+	chmod +x script outer program
+	for command in no-such-command ./script ./outer ./program; do
+		exits 127 ptrace-run -o run.log --check=rules.yaml --junit=junit.xml -- "$command"
+		[ "$(events run.log traced.event)" -eq 3 ]
+		cmp junit.xml first.xml
+		exits 127 ptrace-run -- "$command"
+		[ ! -e ptrace.log ]
+	done
+	# The search in PATH goes on after a file whose interpreter is missing.
+	mkdir bin
+	printf '#!/bin/sh\nexec "$traced" -n 2\n' >bin/script
+	chmod +x bin/script
+	traced=$traced PATH=$PWD:$PWD/bin:$PATH ptrace-run -o other.log -- script
+	[ "$(events other.log traced.event)" -eq 2 ]
 }
 
 @test "a log that cannot be written is 125, and COMMAND does not run" {
@@ -553,7 +574,6 @@ tells() {
 	touch file
 	exits 126 ptrace-run --json=run.json -- ./file
 	jq -e '.exit_status == 126 and .error == "./file: Permission denied"' run.json
-	# The interpreter is missing, which shows when COMMAND is executed.
 	printf '#!/no/such/interpreter\n' >script
 	chmod +x script
 	exits 127 ptrace-run --json=run.json -o run.log -- ./script
