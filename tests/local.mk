@@ -472,8 +472,8 @@ ptrc_handful = \
 	%D%/lib/stream/test_startstop \
 	%D%/lib/stream/test_status
 
-# What measures, or hammers with all processors, runs while nothing else does: tests/support/isolated.
-ptrc_alone = bench-cli bench-fleet bench-report test_clock test_hammer
+# What hammers with all processors, or compares clocks, runs while nothing else does: tests/support/isolated.
+ptrc_alone = test_clock test_hammer
 
 TESTS += $(ptrc_c_tests) $(ptrc_sh_tests)
 if HAVE_BATS
