@@ -372,8 +372,10 @@ static void fill(struct ptrc_observer *o, const struct ptrc_stream_header *h,
 		 const struct posixtrace_log_mapping *mappings, bool is_addition,
 		 struct payload *to, unsigned long *next)
 {
-	struct ptrc_log_process head = {
-		.from_ns = time_in_log(o, h, &p->pp_from), .pid = p->pp_pid, .user = p->pp_user};
+	struct ptrc_log_process head = {.from_ns = time_in_log(o, h, &p->pp_from),
+					.pid = p->pp_pid,
+					.user = p->pp_user,
+					.observed_ns = ptrc_timespec_ns(&p->pp_from)};
 	struct posixtrace_log_process texts = *p;
 
 	head.flags |= p->pp_has_user ? PTRC_LOG_PROCESS_USER : 0;

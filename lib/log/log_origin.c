@@ -205,17 +205,15 @@ struct known {
 	int64_t next_look_ns;
 	int64_t gone_ns; /* if is_gone: from_ns of the packet that says so */
 	/* program_ns: when the process began to execute its program, as reported by the controller;
-	 * 0: not reported. `program`: a checksum of that program's name and path. is_seen: the log
-	 * has a description of that program from /proc. */
-	int64_t program_ns;
+	 * 0: not reported. observed_ns: the same time as the kernel gave it. `program`: a checksum of
+	 * that program's name and path. is_seen: the log has a description of that program from
+	 * /proc. */
+	int64_t program_ns, observed_ns;
 	uint32_t program;
 	uint32_t is_seen;
 	uint32_t image; /* ptrc_image_of() of the program at the last look; 0: unknown */
 	char comm[64];
 };
-/* If the controller reports the same exec of a process twice, the two times differ by less than
- * this. */
-#define SAME_EXEC_NS INT64_C(1000000)
 
 /* Scratch space for looking at a process. */
 struct work {
@@ -660,10 +658,11 @@ void ptrc_log_origin_observed(struct ptrc_log_writer *w, const struct ptrc_stret
 	p = find(w, head.pid);
 	if (!p)
 		return;
-	is_known_exec = p->program_ns && head.from_ns - p->program_ns < SAME_EXEC_NS &&
-			p->program_ns - head.from_ns < SAME_EXEC_NS;
-	if (!is_addition)
+	is_known_exec = p->program_ns && head.observed_ns == p->observed_ns;
+	if (!is_addition) {
 		p->program_ns = head.from_ns;
+		p->observed_ns = head.observed_ns;
+	}
 	/* The log has a description of this program from /proc, which says more. */
 	if (is_known_exec && p->is_seen && program == p->program)
 		return;

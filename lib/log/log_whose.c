@@ -13,8 +13,8 @@
 
 /* The limit in bytes for the payloads of all descriptions. No keeper writes this much. */
 #define BYTES_MAX (UINT64_C(64) << 20)
-/* Two descriptions with the same pid and program count as one if their times differ by less than
- * this. */
+/* A keeper's description and an observer's, with the same pid and program, count as one if their
+ * times differ by less than this. So do two of an observer that has not recorded observed_ns. */
 #define SAME_PROGRAM_NS UINT64_C(1000000)
 /* If two descriptions are of the same process, their start times differ by less than this: two
  * ticks of the kernel. */
@@ -296,18 +296,25 @@ static bool is_same_name(const struct ptrc_log_whose_process *a,
 		      a->head.comm_bytes) == 0;
 }
 
-/* Whether a and b describe the same program of a process. The controller, as an observer, reports a
- * program once when it starts and once when it has ended, with slightly different values of
- * from_ns. */
+/* Whether x and y, of the same process, may describe the program of one exec. The controller, as an
+ * observer, reports a program once when it starts and once when it has ended, with slightly different
+ * values of from_ns, but with the same observed_ns. A process may execute its own program again at
+ * once. */
+static bool is_same_exec(const struct ptrc_log_process *x, const struct ptrc_log_process *y)
+{
+	if (x->observed_ns && y->observed_ns)
+		return x->observed_ns == y->observed_ns;
+	return (uint64_t)y->from_ns - (uint64_t)x->from_ns < SAME_PROGRAM_NS || is_looked_at(x, y);
+}
+
+/* Whether a and b describe the same program of a process. */
 static bool is_same_program(const struct ptrc_log_whose_process *a,
 			    const struct ptrc_log_whose_process *b)
 {
 	const struct ptrc_log_process *x = &a->head, *y = &b->head;
 
-	return x->pid == y->pid &&
-	       ((uint64_t)y->from_ns - (uint64_t)x->from_ns < SAME_PROGRAM_NS ||
-		is_looked_at(x, y)) &&
-	       is_same_name(a, b) && (has_same_file(a, b) || lacks_program(x, y));
+	return x->pid == y->pid && is_same_exec(x, y) && is_same_name(a, b) &&
+	       (has_same_file(a, b) || lacks_program(x, y));
 }
 
 /* Whether the mappings of an addition (PTRC_LOG_PROCESS_ADDITION) belong to this description: pid
@@ -374,6 +381,7 @@ void ptrc_log_whose_sort(struct ptrc_log_whose *x)
 			bool keeps_p =
 				last->number < p->number || is_looked_at(&last->head, &p->head);
 			int64_t from_ns = last->head.from_ns;
+			int64_t observed_ns = last->head.observed_ns ?: p->head.observed_ns;
 
 			if (lacks_program(&last->head, &p->head))
 				keeps_p = p->head.exe_bytes != 0;
@@ -381,6 +389,7 @@ void ptrc_log_whose_sort(struct ptrc_log_whose *x)
 			if (keeps_p)
 				*last = *p;
 			last->head.from_ns = from_ns;
+			last->head.observed_ns = observed_ns;
 			continue;
 		}
 		x->processes[kept++] = *p;

@@ -244,6 +244,15 @@ waits_for_look() {
 	[ ! -s wrong ]
 }
 
+@test "a process that executes the same program again at once has an entry for each" {
+	needs_os
+	silently 0 ptrace-run --os=process -o a.log -- sh -c 'exec sh -c "exec sh -c \"exec sh -c :\""'
+	ptrace-stat --json a.log | jq -r '.processes[] | select(.name == "sh") | .from' >entries
+	fields a.log os.exec .time >execs
+	[ "$(wc -l <execs)" -eq 4 ]
+	diff execs entries
+}
+
 @test "all programs of a process have the same start" {
 	needs_os
 	# The last one has the library, so the keeper looks at it, too.

@@ -582,8 +582,6 @@ TEST(each_program_of_a_process_counts_from_its_own_exec, "", NEEDS_KEEPER)
 		event.po_time = p.pp_from = time_of(harness_now_ns());
 		CHECK_OK(ptrc_observer_add_process(observer, &p, NULL, false));
 		CHECK_OK(ptrc_observer_add(observer, &event, 1, 0));
-		/* A millisecond tells one program from the next. */
-		harness_sleep_ms(2);
 	}
 	/* The keeper looks at the process, and then comes what the observer knows in the end. */
 	ts_flush(trid);
@@ -650,5 +648,37 @@ TEST(an_exec_that_is_reported_after_a_look_counts_from_the_exec, "", NEEDS_KEEPE
 		CHECK_EQ(p.pp_has_user, count);
 		count++;
 	}
+	CHECK_EQ(count, 2);
+}
+
+TEST(a_program_that_is_executed_again_after_a_look_is_described, "", NEEDS_KEEPER)
+{
+	char exe[PATH_MAX];
+	const pid_t pid = start_sleep(exe);
+	int fd = ts_temp_file();
+	trace_id_t trid = observed(create_log(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0, fd));
+	const int64_t now = harness_now_ns();
+	struct ptrc_observed event = {.po_pid = pid, .po_tid = pid, .po_time = time_of(now)};
+	struct posixtrace_log_process p = make_process(pid, "sleep");
+	unsigned long index, count = 0;
+
+	event.po_event = other;
+	set_executable(&p, exe);
+	p.pp_start = p.pp_from = time_of(now);
+	ts_start(trid);
+	CHECK_OK(ptrc_observer_add_process(observer, &p, NULL, false));
+	CHECK_OK(ptrc_observer_add(observer, &event, 1, 0));
+	/* The keeper looks at the process. */
+	ts_flush(trid);
+	CHECK_OK(ptrc_observer_add_process(observer, &p, NULL, false));
+	p.pp_from = time_of(now + 1000);
+	CHECK_OK(ptrc_observer_add_process(observer, &p, NULL, false));
+	ptrc_observer_close(observer);
+	ts_shutdown(trid);
+	harness_kill(pid);
+	trace_id_t log = ts_open_log(fd);
+	for (index = 0; !posixtrace_log_get_process(log, index, &p, sizeof(p)); index++)
+		if (p.pp_pid == pid)
+			CHECK_EQ(p.pp_has_user, !count++);
 	CHECK_EQ(count, 2);
 }

@@ -493,6 +493,45 @@ static void take_bare(struct ptrc_log_whose *x, int64_t from_s, int64_t start_s,
 	CHECK_OK(ptrc_log_whose_take(x, PTRC_LOG_PROCESS, (uint8_t *)head, sizeof(*head)));
 }
 
+/* Takes an observer's description of a process, with the kernel's time of its exec, or a keeper's, without one. */
+static void take_exec(struct ptrc_log_whose *x, int32_t pid, int64_t from_ns, int64_t observed_ns)
+{
+	struct ptrc_log_process *head = calloc(1, sizeof(*head));
+
+	CHECK(head);
+	*head = (struct ptrc_log_process){.pid = pid,
+					  .from_ns = from_ns,
+					  .start_ns = 1,
+					  .flags = PTRC_LOG_PROCESS_KNOWN,
+					  .observed_ns = observed_ns};
+	if (!observed_ns)
+		head->flags |= PTRC_LOG_PROCESS_USER;
+	CHECK_OK(ptrc_log_whose_take(x, PTRC_LOG_PROCESS, (uint8_t *)head, sizeof(*head)));
+}
+
+TEST(a_program_that_is_executed_again_at_once_has_an_entry, "")
+{
+	struct ptrc_log_whose x = {0};
+	struct posixtrace_log_process p;
+
+	/* Each program is described when it starts and when it has ended, the first one also by the keeper. */
+	take_exec(&x, 7, 1000, 10);
+	take_exec(&x, 7, 1000, 0);
+	take_exec(&x, 7, 1001, 10);
+	take_exec(&x, 7, 2000, 20);
+	take_exec(&x, 7, 2001, 20);
+	/* However far the times of one exec are apart. */
+	take_exec(&x, 8, 3000, 30);
+	take_exec(&x, 8, 9000000, 30);
+	ptrc_log_whose_sort(&x);
+	CHECK_EQ(x.process_count, 3);
+	for (unsigned long i = 0; i < 3; i++) {
+		CHECK_OK(ptrc_log_whose_process(&x, i, &p));
+		CHECK_EQ(p.pp_from.tv_nsec, 1000 * (i + 1));
+	}
+	ptrc_log_whose_free(&x);
+}
+
 TEST(an_empty_description_is_dropped_if_a_later_one_is_of_the_process, "")
 {
 	struct ptrc_log_whose x = {0};
