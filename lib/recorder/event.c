@@ -176,6 +176,10 @@ static bool put_cold(struct ptrc_thread *t, unsigned i, struct ptrc_put *p, uint
 		w = pick_writer(t, i, h, p->frame, *blocked);
 		if (w) {
 			w->expect = control;
+			/* The fast way goes on in the chunk while this word is in force. So a chunk
+			 * that was cleared or taken away is given back now, even if this event
+			 * needs no room, because it is filtered out or too big. */
+			ptrc_writer_look_again(w);
 			w->wants = (const uint8_t *)a->wants;
 			if (a->wants_control != control ||
 			    ptrc_load_relaxed(&a->wants[id]) == PTRC_WANT_UNKNOWN) {

@@ -109,8 +109,8 @@ bool ptrc_consumer_condemn(const struct ptrc_consumer *c, const struct ptrc_pinn
 	/* If the chunk has no owner, SEALED keeps writers from adopting it. */
 	ptrc_chunk_change(ctl, p->word, PTRC_CHUNK_PARTIAL, PTRC_CHUNK_SEALED);
 	if (ptrc_chunk_change(ctl, p->word, PTRC_CHUNK_OWNED, PTRC_CHUNK_SEALED)) {
-		/* With the new control word, the owner records its next event by ptrc_writer_put(),
-		 * which looks at the chunk's word and so notices that the chunk was taken away. */
+		/* With the new control word, the owner's next event takes the cold way, which looks
+		 * at the chunk's word and so notices that the chunk was taken away. */
 		ptrc_control_change(h, 0, 0);
 		ptrc_barrier(h);
 		if (ptrc_marks_wait(h, &c->stream->given_up, slot, &wait_ns) == slot) {

@@ -64,6 +64,10 @@ void ptrc_writer_init(struct ptrc_writer *w, const struct ptrc_pool *pool, uint3
 /* Gives the chunk back when the thread ends or stops using the stream. Another writer may use the
  * room that is left in the chunk. */
 void ptrc_writer_release(struct ptrc_writer *w);
+/* Compares the writer with shared memory and corrects it. Another process may have taken the
+ * chunk away, by reaping or a clear; and after siglongjmp has left an event call, `at` may be
+ * wrong by one record. */
+void ptrc_writer_look_again(struct ptrc_writer *w);
 
 /* ---- for space.c and recording.c ---- */
 
@@ -76,9 +80,5 @@ void ptrc_writer_stand_at(struct ptrc_writer *w, uint32_t index, uint32_t gen, u
 /* Whether a record can start at this offset. The offset comes from shared memory, which may be
  * damaged. */
 bool ptrc_writer_is_place(const struct ptrc_writer *w, uint32_t pos);
-/* Compares the writer with shared memory and corrects it. Another process may have taken the
- * chunk away, by reaping or a clear; and after siglongjmp has left an event call, `at` may be
- * wrong by one record. */
-void ptrc_writer_look_again(struct ptrc_writer *w);
 
 #endif

@@ -100,6 +100,64 @@ TEST(a_full_loop_stream_is_not_full_afterwards, "CLEAR-03 CLEAR-06")
 	}
 }
 
+/* The next event is too big for the stream, but not for what is left of the chunk with the events
+ * that the clear has removed. */
+TEST(an_event_too_big_for_the_stream_is_lost_afterwards_too, "CLEAR-01 EVENT-27")
+{
+	static unsigned char data[2050];
+	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, 2000, sizeof(data));
+
+	ts_emit_numbers(UNNAMED, 0, 4);
+	ts_clear(trid);
+	for (unsigned long lost = 1; lost <= 4; lost++) {
+		posix_trace_event(UNNAMED, data, sizeof(data));
+		CHECK_EQ(counts_of(trid).pt_lost_events, lost);
+	}
+	ts_expect_none(trid);
+	ts_emit(UNNAMED, 5);
+	ts_expect_number(trid, UNNAMED, 5);
+}
+
+struct filtered_thread {
+	pthread_barrier_t barrier;
+	trace_event_id_t excluded;
+};
+
+static void *emit_excluded_first(void *arg)
+{
+	struct filtered_thread *thread = arg;
+
+	ts_emit(UNNAMED, 1);
+	pthread_barrier_wait(&thread->barrier);
+	pthread_barrier_wait(&thread->barrier);
+	ts_emit(thread->excluded, 2);
+	ts_emit(UNNAMED, 3);
+	return NULL;
+}
+
+/* There are two streams, so that threads share what is known of the filter: this thread finds out that
+ * the event type is recorded, and the other one need not look for its second event. */
+TEST(a_thread_whose_next_event_is_filtered_out_records_the_one_after_it, "CLEAR-01")
+{
+	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, SMALL, 256);
+	trace_id_t other = ts_run(POSIX_TRACE_LOOP, SMALL, 256);
+	struct filtered_thread arg = {.excluded = ts_id("excluded")};
+	trace_event_set_t set = ts_set(arg.excluded, 0U);
+
+	CHECK_OK(pthread_barrier_init(&arg.barrier, NULL, 2));
+	pthread_t thread = ts_thread(emit_excluded_first, &arg);
+	pthread_barrier_wait(&arg.barrier);
+	ts_clear(trid);
+	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
+	ts_emit(UNNAMED, 2);
+	pthread_barrier_wait(&arg.barrier);
+	ts_join(thread);
+	struct ts_events events = ts_read_all(trid);
+	ts_expect_numbers(&events, UNNAMED, 2, 3);
+	events = ts_read_all(other);
+	ts_expect_numbers(&events, UNNAMED, 1, 3);
+}
+
 TEST(names_stay, "CLEAR-04")
 {
 	struct ts_target target = ts_target_fork();
