@@ -233,9 +233,12 @@ int ptrc_keeper_work_drain(struct ptrc_keeper_work *k)
 	bool is_full;
 	int error = ptrc_drain_begin(&k->stream, &d);
 
+	k->left_out = 0;
 	if (error)
 		return error;
 	error = k->writer.keeps_nothing ? count_all(&k->writer, &d) : drain_all(k, &d);
+	if (error)
+		k->left_out = d.left_out;
 	if (error && !k->is_closing)
 		ptrc_log_events_undo(&k->writer);
 	is_full = stop_if_log_is_full(k);
@@ -459,6 +462,11 @@ int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic)
 		error = write_ending(k) ?: look_at_log(k);
 	if (error)
 		ptrc_status_error(h, error);
+	/* No later flush drops the events that the failed one was to drop. If this keeper dies before
+	 * the log is closed, its successor may count them a second time, which is better than not at
+	 * all. */
+	if (k->left_out)
+		ptrc_status_count_losses(h, k->left_out);
 	again = ptrc_log_writer_close(&k->writer, NULL);
 	return error ?: again;
 }

@@ -24,6 +24,9 @@ struct ptrc_keeper_work {
 	bool is_closing; /* the log is being closed: a flush that fails leaves in the log what it has
 			  * written of its events */
 	bool has_failed; /* the last flush failed: the next one waits for keeper_life.c's timer */
+	/* number of events that the last flush left out and, because it failed, did not count as
+	 * lost */
+	uint64_t left_out;
 };
 
 /* Maps the stream, unless it is mapped, and the names object (the table of event names). ENOMEM,

@@ -295,6 +295,7 @@ static void end_walk(struct ptrc_drain *d, struct ptrc_walk walk, bool is_last)
 	d->walk = walk;
 	d->note.consumed = walk.off;
 	d->note.is_damaged = d->is_damaged;
+	d->left_out += d->note.lost;
 }
 
 /* Packs events of the chunk into a stretch (events of one writer), up to `until` or to the first
@@ -402,6 +403,7 @@ static void advance(struct ptrc_drain *d, const struct ptrc_drain_note *note)
 	 * its successor counts them a second time, which is better than not at all. */
 	if (note->lost)
 		ptrc_status_count_losses(d->stream->header, note->lost);
+	d->left_out -= note->lost;
 	ptrc_consumer_advance(&d->consumer, &d->pinned, consumed, note->events);
 }
 

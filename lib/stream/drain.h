@@ -114,6 +114,9 @@ struct ptrc_drain {
 	bool is_owed;
 	struct ptrc_drain_note note; /* what is needed to commit the current stretch */
 	struct ptrc_walk walk;	     /* position in the pinned chunk */
+	/* Number of events that are no part of the trace and do not count as lost yet, because
+	 * their stretches are not committed. */
+	uint64_t left_out;
 	/* Set by the keeper before the first stretch: the drain only counts events. Each stretch
 	 * then stands for all events of a chunk, of any writers; its members packed, bytes, origin
 	 * and the times are not set. Each must be committed before the next one is asked for. */

@@ -1927,6 +1927,49 @@ TEST(a_log_without_room_for_names_says_how_many_events_it_lacks, "STATUS-17 LOG-
 	CHECK_EQ(log_counts(s.fd).pt_unwritten_events, 101);
 }
 
+struct slow_thread {
+	trace_event_id_t id;
+	pthread_barrier_t barrier;
+};
+
+static void *emit_before_and_after(void *arg)
+{
+	struct slow_thread *thread = arg;
+
+	emit_run(thread->id, 0, 50, 10);
+	pthread_barrier_wait(&thread->barrier);
+	pthread_barrier_wait(&thread->barrier);
+	emit_run(thread->id, 50, 60, 10);
+	return NULL;
+}
+
+/* The first events of the slow thread are still in the stream, but older than overwritten ones. */
+TEST(events_that_a_failed_last_flush_would_have_dropped_are_lost, "STATUS-17 LOG-25", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_id_t trid = start_log(POSIX_TRACE_LOOP, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
+	struct slow_thread slow = {.id = ts_id("slow")};
+	trace_event_id_t id = ts_id("fast");
+	count_signals(SIGXFSZ);
+
+	CHECK_OK(pthread_barrier_init(&slow.barrier, NULL, 2));
+	pthread_t thread = ts_thread(emit_before_and_after, &slow);
+	pthread_barrier_wait(&slow.barrier);
+	uint32_t count = ts_flood(64 * KIB, id, 100, 0);
+	pthread_barrier_wait(&slow.barrier);
+	ts_join(thread);
+	/* There is room for the end of the log, but not for events. */
+	limit_file_size((rlim_t)ts_file_size(fd) + 4000);
+	CHECK_EQ(posix_trace_shutdown(trid), EFBIG);
+	limit_file_size(RLIM_INFINITY);
+	struct ptrc_counts counts = log_counts(fd);
+	CHECK_EQ(counts.pt_log_events, 0);
+	/* The events, and START, OVERFLOW, RESUME and STOP. */
+	CHECK_EQ(counts.pt_lost_events + counts.pt_unwritten_events, count + 60 + 4);
+	/* Those after the gap. */
+	CHECK_GE(counts.pt_unwritten_events, 10);
+}
+
 TEST(log_that_does_not_come_to_its_disk_is_told, "STATUS-17 SHUTDOWN-10", NEEDS_KEEPER)
 {
 
