@@ -462,6 +462,9 @@ static void make_session(struct run *r, const struct ptrc_config *c)
 	p->log_path = log_path ? log_path : r->log.path;
 	p->is_until_exit = !is_until_all;
 	p->is_started = p->is_run = p->os.is_child = true;
+	/* Only these events show whether a process of which the log has others went on. */
+	if (rules.count && p->os.kinds && p->os.kinds != PTRC_OS_AUTO)
+		p->os.kinds |= PTRC_OS_PROCESS;
 	p->snapshots.directory = getcwd(NULL, 0);
 	p->snapshot = snapshot_made;
 	p->stopping = trace_stopping;

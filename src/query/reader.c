@@ -718,18 +718,27 @@ trace_event_id_t ptrc_reader_find_type(const struct ptrc_reader *r, const char *
 	return 0;
 }
 
-/* Whether, as os.fork and os.exit show if they were recorded, a thread may still have been running at the end of the
- * log. Each thread has both, also in processes that are not traced, but COMMAND's first thread has only an os.exit. So
- * if all threads have ended, there is one os.exit more than os.fork. */
+/* Whether the log has event types of the operating system, other than those of the keeper. */
+static bool has_os_types(const struct ptrc_reader *r)
+{
+	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++)
+		if (r->types[id] && r->types[id]->name.is_known && !r->types[id]->is_of_keeper &&
+		    ptrc_is_os_name(r->types[id]->name.text))
+			return true;
+	return false;
+}
+
+/* Whether a thread of which the log has events of the operating system may still have been running at the end of the
+ * log. Only os.fork and os.exit show that it was not. Each thread has both, also in processes that are not traced, but
+ * COMMAND's first thread has only an os.exit. So if all threads have ended, there is one os.exit more than os.fork. */
 static bool is_thread_left(const struct ptrc_reader *r)
 {
 	trace_event_id_t fork = ptrc_reader_find_type(r, "os.fork");
 	trace_event_id_t exit = ptrc_reader_find_type(r, "os.exit");
-	PTRC_SCOPED struct posixtrace_type_count *counts =
-		fork || exit ? ptrc_type_counts(r->trace) : NULL;
+	PTRC_SCOPED struct posixtrace_type_count *counts = exit ? ptrc_type_counts(r->trace) : NULL;
 
-	return counts ? (exit ? counts[exit].pt_events : 0) <= (fork ? counts[fork].pt_events : 0)
-		      : fork || exit;
+	return counts ? counts[exit].pt_events <= (fork ? counts[fork].pt_events : 0)
+		      : has_os_types(r);
 }
 
 bool ptrc_reader_has_none_left(const struct ptrc_reader *r)

@@ -381,8 +381,8 @@ struct posixtrace_type_count *ptrc_type_counts(trace_id_t);
  * bytes. */
 size_t ptrc_reader_load_names(struct ptrc_reader *);
 
-/* For a log in which COMMAND of ptrace-run ended: whether no traced process went on after it and, if the log has the
- * events of --os=process, each thread ended. */
+/* For a log in which COMMAND of ptrace-run ended: whether no traced process went on after it and, if the log has event
+ * types of --os, events of --os=process show that each thread ended. */
 bool ptrc_reader_has_none_left(const struct ptrc_reader *);
 
 /* Fills in the losses of the source. If a log was read to its end (is_read), they include the events that the log

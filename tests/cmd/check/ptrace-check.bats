@@ -1018,6 +1018,27 @@ event 2000 1 1 job.end'
 	exits 0 ptrace-run --os=process --check=rules.yaml -o run.log -- sh -c '/bin/true & wait'
 }
 
+@test "a process that goes on leaves the events of each kind of --os open" {
+	needs_os
+	# The last switch of a thread has no answer.
+	rules <<<'rules: [{after: os.switch_out, expect: os.switch_in, by: tid}]'
+	mkfifo in
+	exec 7<>in
+	for check in "" --check=rules.yaml; do
+		# shellcheck disable=SC2086 # there may be no option
+		run_split ptrace-run --os=sched $check -o run.log -- sh -c 'exec 3>&-; cat <in & sleep 0.1' 3>&-
+		[[ $stderr == *" went on: cat ("* ]]
+		[ -z "$check" ] || [ "$status" -eq 4 ]
+		exits 4 ptrace-check rules.yaml run.log
+	done
+	exec 7>&-
+	exits 1 ptrace-run --os=sched --check=rules.yaml -o run.log -- sh -c '/bin/true & wait'
+	exits 1 ptrace-check rules.yaml run.log
+	# Without the ends of processes the log shows none.
+	ptrace-run --os=sched -o run.log -- sh -c '/bin/true & wait'
+	exits 4 ptrace-check rules.yaml run.log
+}
+
 @test "what a process did that went on is unknown only after its log" {
 	printf 'event %s\n' '1000000 7 8 a' '2000000 7 8 b' '3000000 7 0 os.went_on u32:1' | made gone.log
 	exits 3 ptrace-check gone.log --order='a, b' --exists='b within 5ms of a'
