@@ -328,8 +328,8 @@ static void gather_snapshots(struct run *r)
 				     r->outcome.snapshots.unmatched_count) = glob;
 }
 
-/* Whether the log has to say how COMMAND ended: if COMMAND failed, if the trace has the ends of processes, or if
- * there are rules, which may ask whether all processes have ended. */
+/* Whether the log has to say how COMMAND ended: if COMMAND failed, if the trace has events of the operating system, or
+ * if there are rules, which may ask whether all processes have ended. */
 static bool is_status_wanted(struct run *r, trace_id_t trace)
 {
 	bool has_user_events;
