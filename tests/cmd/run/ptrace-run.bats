@@ -770,10 +770,15 @@ untraced() {
 	local program='sleep 3 & until grep -qx sleep /proc/$!/comm; do :; done'
 	reports 0 "sh: no event was recorded but of processes: no program had opened an event type when COMMAND ended, and 1 process that it started goes on untraced: sleep (*); have COMMAND wait for it" \
 		ptrace-run -o run.log -- sh -c "$program"
-	reports 0 "run.log: 1 process that COMMAND started and that is not traced went on: sleep (*); --until=all records to the end" \
-		ptrace-run --os=process -o run.log -- sh -c "$program"
-	silently 0 ptrace-run --os=process --until=all -o run.log -- sh -c '(sleep 0.3; : >slept) & exit 0'
-	[ -e slept ]
+	reports 0 "sh: no event was recorded: no program with the library, *" ptrace-run --os=none -o run.log -- sh -c "$program"
+	for kind in process sched; do
+		reports 0 "run.log: 1 process that COMMAND started and that is not traced went on: sleep (*); --until=all records to the end" \
+			ptrace-run --os="$kind" -o run.log -- sh -c "$program"
+		counts run.log os.command=1 os.went_on=0
+		rm -f slept
+		silently 0 ptrace-run --os="$kind" --until=all -o run.log -- sh -c '(sleep 0.3; : >slept) & exit 0'
+		[ -e slept ]
+	done
 }
 
 # diagnoses_events REASON: ptrace-doctor has this one, too
