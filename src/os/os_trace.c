@@ -19,6 +19,7 @@
 #include "include/posixtrace-private.h"
 #include "src/base/clock.h"
 #include "src/base/scope.h"
+#include "src/base/table.h"
 #include "src/os/perf.h"
 #include "src/os/processes.h"
 #include "src/os/syscall_name.h"
@@ -132,6 +133,7 @@ struct ptrc_os_trace {
 	size_t count;
 	unsigned long unobserved;
 	struct ptrc_os_throttle throttle;
+	struct ptrc_table unborn; /* see is_birth(); the keys are thread IDs */
 	/* Processes whose command lines /proc does not show yet, because they have just executed a program, at
 	 * .ns (monotonic). */
 	struct {
@@ -275,6 +277,37 @@ static bool is_before_program(struct ptrc_os_trace *t, const struct ptrc_perf_re
 		r->kind == PTRC_PERF_CALL_END || r->kind == PTRC_PERF_FAULT);
 }
 
+/* Whether the call returns 0 in a new process or thread, and its ID in the thread that has made it. The numbers are not
+ * those of a 32-bit program. */
+static bool is_fork(int64_t number)
+{
+#ifdef SYS_fork
+	if (number == SYS_fork || number == SYS_vfork)
+		return true;
+#endif
+	return number == SYS_clone || number == SYS_clone3;
+}
+
+/* Whether the record is of a new thread that returns from the call by which another one has made it. This call has no
+ * begin in the new thread. Until its first record of a call, or its end, the thread is in .unborn. */
+static bool is_birth(struct ptrc_os_trace *t, const struct ptrc_perf_record *r)
+{
+	struct ptrc_table_entry *unborn;
+
+	if (r->kind == PTRC_PERF_FORK && t->perf->has_calls)
+		ptrc_table_find(&t->unborn, &r->child.tid, sizeof(r->child.tid), sizeof(*unborn));
+	if (r->kind != PTRC_PERF_CALL_BEGIN && r->kind != PTRC_PERF_CALL_END &&
+	    r->kind != PTRC_PERF_EXIT)
+		return false;
+	unborn = ptrc_table_seek(&t->unborn, &r->tid, sizeof(r->tid));
+	if (!unborn)
+		return false;
+	ptrc_table_remove(&t->unborn, unborn);
+	/* The record of the fork, in another ring, may be taken after those of the thread's first calls. Then this is
+	 * the end of another call. */
+	return r->kind == PTRC_PERF_CALL_END && is_fork(r->call.number) && !r->call.result;
+}
+
 static void put_record(struct ptrc_os_trace *t, const struct ptrc_perf_record *r)
 {
 	uint64_t missing = ptrc_os_throttle_take(&t->throttle, r, t->perf->frequency);
@@ -370,8 +403,9 @@ static bool take(struct ptrc_os_trace *t, int64_t from_ns, int64_t until_ns)
 	records = ptrc_perf_take(t->perf, until_ns, &count);
 	for (size_t i = 0; i < count; i++) {
 		has_ended |= ptrc_os_processes_take(t->processes, &records[i]);
-		/* The program may have begun while the trace was stopped or cleared. */
-		if (is_before_program(t, &records[i]))
+		/* The program may have begun, or a thread may have been made, while the trace was stopped or
+		 * cleared. */
+		if (is_before_program(t, &records[i]) || is_birth(t, &records[i]))
 			continue;
 		if (records[i].ns >= from_ns) {
 			put_record(t, &records[i]);
@@ -884,6 +918,7 @@ void ptrc_os_close(struct ptrc_os_trace *t)
 	ptrc_os_processes_free(t->processes);
 	ptrc_unwinder_free(t->unwinder);
 	ptrc_os_throttle_free(&t->throttle);
+	ptrc_table_free(&t->unborn);
 	free(t->running);
 	pthread_mutex_destroy(&t->mutex);
 	pthread_cond_destroy(&t->changed);

@@ -42,6 +42,16 @@ needs_calls() {
 	[ -z "$(ptrace-dump --event='os.*' --fields=comm a.log | grep ptrace-run)" ]
 }
 
+@test "a new process or thread does not return from a call that it has not begun" {
+	needs_calls
+	ptrace-run --os=syscalls -o a.log -- "$PTRC_BUILD/tests/support/os_work" threads 20
+	ptrace-run --os=syscalls -o b.log -- sh -c '(:); (:) & /bin/true; wait'
+	for log in a.log b.log; do
+		ptrace-stat --pairs --json "$log" | jq -e '.pairs[0] | .unmatched_ends == 0 and .count > 50'
+	done
+	[ "$(ptrace-dump --count --format=text --event=os.syscall.end --where 'data.result == 0' b.log)" -gt 0 ]
+}
+
 @test "page faults have the memory, and the instruction" {
 	needs_os
 	cat >touch.c <<-'EOF'
