@@ -350,8 +350,8 @@ static void count_untraced(const struct ptrc_controller *c, struct ptrc_untraced
 		return;
 	ptrc_claim_untraced(&place, c->stream.header);
 	if (is_refused_to_target(c))
-		ptrc_untraced_put(place.dirfd, c->id, c->target.pid, EPERM);
-	ptrc_untraced_count(place.dirfd, c->id, untraced);
+		ptrc_untraced_put(place.dirfd, c->stream.header, c->target.pid, EPERM);
+	ptrc_untraced_count(place.dirfd, c->stream.header, untraced);
 	ptrc_file_close(place.dirfd);
 }
 

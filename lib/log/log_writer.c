@@ -273,7 +273,7 @@ static struct ptrc_log_status status_of(const struct ptrc_log_writer *w)
 	struct ptrc_untraced untraced = {0};
 
 	if (w->dirfd >= 0)
-		ptrc_untraced_count(w->dirfd, h->id, &untraced);
+		ptrc_untraced_count(w->dirfd, h, &untraced);
 	return (struct ptrc_log_status){
 		.stream_full = bits & PTRC_ST_FULL ? POSIX_TRACE_FULL : POSIX_TRACE_NOT_FULL,
 		/* The head of this file says whether events were lost before this file was

@@ -15,7 +15,7 @@
 
 struct claim {
 	struct ptrc_page_place place;
-	const struct ptrc_stream_header *header;
+	struct ptrc_stream_header *header;
 };
 
 /* Whether process `pid` is the stream's target, or has the stream in its page. `pid` is the process
@@ -88,10 +88,10 @@ static void visit(const char *name, void *arg)
 	if (ptrc_untraced_parse(name, &stream_id, &pid) && stream_id == 0 &&
 	    ptrc_file_stat_at(c->place.dirfd, name, &st) == 0 && is_later(c, &st) &&
 	    ptrc_untraced_read(c->place.dirfd, name, &word) && is_ours(c, &word, pid))
-		ptrc_untraced_put(c->place.dirfd, c->header->id, pid, word.error);
+		ptrc_untraced_put(c->place.dirfd, c->header, pid, word.error);
 }
 
-void ptrc_claim_untraced(const struct ptrc_page_place *place, const struct ptrc_stream_header *h)
+void ptrc_claim_untraced(const struct ptrc_page_place *place, struct ptrc_stream_header *h)
 {
 	struct claim c = {*place, h};
 

@@ -103,14 +103,36 @@ static void keep_names(int dirfd, struct ptrc_page *page)
 		ptrc_here.base = ptrc_names_count(&ptrc_here.names);
 }
 
-/* Leaves a symbolic link that says that this process could not find out which streams should trace
- * it or, if knows_own, which of its ancestors' streams should (untraced.h). */
+/* Marks this process, which has no page (list of its streams), in the INHERITED streams of its ancestors. */
+static void mark_untraced(void)
+{
+	struct ptrc_page *page = ptrc_file_zeros(PTRC_PAGE_SIZE);
+	struct ptrc_page_place place;
+	struct ptrc_page_entry e;
+	PTRC_FD(dirfd);
+
+	if (!page)
+		return;
+	if (ptrc_here.has_own_proc && ptrc_shmdir_open(ptrc_here.uid, false, &dirfd) == 0) {
+		place = ptrc_self_place(dirfd);
+		ptrc_inherit_join(&place, page, &noted);
+		for (uint32_t i = 0; i < PTRC_PAGE_SLOT_COUNT; i++)
+			if (ptrc_page_slot(page, i, &e))
+				ptrc_untraced_mark(dirfd, ptrc_here.uid, e.stream_id,
+						   ptrc_here.pid);
+	}
+	ptrc_page_unmap(page);
+}
+
+/* Leaves a message that this process could not find out which streams should trace it or, if knows_own, which of its
+ * ancestors' streams should (untraced.h). */
 static void tell_unknown(int error, bool knows_own)
 {
 	char name[PTRC_PAGE_NAME_BYTES];
 
 	ptrc_page_name(name, ptrc_here.pid, ptrc_here.ns);
-	ptrc_untraced_tell_unknown(ptrc_here.uid, name, error, knows_own);
+	if (!ptrc_untraced_tell_unknown(ptrc_here.uid, name, error, knows_own))
+		mark_untraced();
 }
 
 /* Called if no earlier program of this process had the library. The page (list of the process's

@@ -249,6 +249,8 @@ struct ptrc_ending {
 	uint64_t stamp; /* stamp of the moment to which the other members apply */
 };
 
+#define PTRC_UNNOTED_PIDS 4096U
+
 struct ptrc_stream_header {
 	/* -- first cache line: every event call reads it, so it is written seldom: when the stream
 	 * changes its state, its filter or its patterns, and when a reader goes to sleep or is
@@ -460,6 +462,9 @@ struct ptrc_stream_header {
 	 * log, or the keeper) has taken; written by it before it frees the event. A reader that takes
 	 * nothing and has not read that event does not know the filter. */
 	_Atomic uint64_t filter_taken;
+	/* A bit, number pid % PTRC_UNNOTED_PIDS, for each process that should have been traced, and for which /dev/shm
+	 * had no room: not for its page, nor for a note (untraced.h). Set by the process. */
+	_Atomic uint64_t unnoted[PTRC_UNNOTED_PIDS / 64];
 };
 
 /* Counts of the consumed events of one type; events that are in the stream are not included. */
@@ -627,6 +632,7 @@ PTRC_ASSERT_OFFSET(struct ptrc_stream_header, ending, 14720);
 PTRC_ASSERT_OFFSET(struct ptrc_stream_header, rotation_error, 14752);
 PTRC_ASSERT_OFFSET(struct ptrc_stream_header, target_start_ticks, 14768);
 PTRC_ASSERT_OFFSET(struct ptrc_stream_header, filter_taken, 14776);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, unnoted, 14784);
 PTRC_ASSERT_SIZE(struct ptrc_pattern_list, 99336);
 PTRC_ASSERT_SIZE(struct ptrc_attr, 624);
 _Static_assert(PTRC_STREAM_CLOCK_OFFSET == 217088 && PTRC_STREAM_PATTERN_OFFSET == 872448 &&

@@ -8,11 +8,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/digits.h"
 #include "lib/base/file.h"
 #include "lib/base/procfs.h"
 #include "lib/base/shared_version.h"
 #include "lib/base/sys.h"
+#include "lib/stream/stream.h"
 
 /* The most descriptors that a process needs at a time to become traced. */
 #define DESCRIPTORS_NEEDED 3
@@ -50,16 +52,23 @@ static void put_name(char *at, uint64_t stream_id, int pid)
 	*ptrc_digits_put(at, (uint64_t)(uint32_t)pid) = '\0';
 }
 
+/* Whether a system call has failed because memory or the file system has no room. */
+static bool is_short(long ret)
+{
+	return ret < 0 && ptrc_file_shortage((int)-ret, 0);
+}
+
 /* Makes the symbolic link that says that the calling process could not be traced. `path` is the
- * path of the directory; its buffer has room for the name of the link. */
-static void make(char *path, uint64_t stream_id, const char *text)
+ * path of the directory; its buffer has room for the name of the link. False: the file system has no
+ * room. */
+static bool make(char *path, uint64_t stream_id, const char *text)
 {
 	char *end = path + strlen(path);
 
 	*end = '/';
 	put_name(end + 1, stream_id, ptrc_sys_getpid());
-	/* Errors are ignored: the link may exist already. */
-	ptrc_sys(SYS_symlinkat, text, AT_FDCWD, path);
+	/* Other errors are ignored: the link may exist already. */
+	return !is_short(ptrc_sys(SYS_symlinkat, text, AT_FDCWD, path));
 }
 
 void ptrc_untraced_tell(uid_t uid, uint64_t stream_id, uint32_t refusal)
@@ -95,7 +104,7 @@ static bool has_page(const char *directory, const char *name)
 	return ptrc_file_stat_at(AT_FDCWD, path, &st) == 0;
 }
 
-void ptrc_untraced_tell_unknown(uid_t uid, const char *page_name, int error, bool knows_own)
+bool ptrc_untraced_tell_unknown(uid_t uid, const char *page_name, int error, bool knows_own)
 {
 	char directory[PTRC_SHMDIR_PATH_BYTES + PTRC_SHMDIR_NAME_BYTES], text[TEXT_BYTES];
 	int pid = ptrc_sys_getpid(), parent = (int)ptrc_sys(SYS_getppid, 0);
@@ -106,7 +115,7 @@ void ptrc_untraced_tell_unknown(uid_t uid, const char *page_name, int error, boo
 	error = cause(error);
 	if (!error || ptrc_shmdir_path(uid, directory, &is_inherited) ||
 	    !(is_inherited || has_page(directory, page_name)))
-		return;
+		return true;
 	at = ptrc_digits_put(text, (uint64_t)error);
 	/* The list of ancestors ends with 0 if it is complete. If no descriptor is left to read
 	 * /proc, the list ends earlier, without a 0. */
@@ -122,7 +131,7 @@ void ptrc_untraced_tell_unknown(uid_t uid, const char *page_name, int error, boo
 			parent = ptrc_procfs_stat(pid, &st) ? -1 : st.ppid;
 	}
 	*at = '\0';
-	make(directory, 0, text);
+	return make(directory, 0, text);
 }
 
 bool ptrc_untraced_parse(const char *name, uint64_t *stream_id, int *pid)
@@ -177,21 +186,52 @@ bool ptrc_untraced_read(int dirfd, const char *name, struct ptrc_untraced_word *
 	return true;
 }
 
-void ptrc_untraced_put(int dirfd, uint64_t stream_id, int pid, int error)
-{
-	char name[PTRC_SHMDIR_NAME_BYTES], text[12];
+/* ---- marks in a stream ---- */
 
-	put_name(name, stream_id, pid);
-	*ptrc_digits_put(text, (uint64_t)error) = '\0';
-	ptrc_sys(SYS_symlinkat, text, dirfd, name);
+static void mark(struct ptrc_stream_header *h, int pid)
+{
+	uint32_t bit = (uint32_t)pid % PTRC_UNNOTED_PIDS;
+
+	atomic_fetch_or_explicit(&h->unnoted[bit / 64], UINT64_C(1) << bit % 64,
+				 memory_order_relaxed);
+}
+
+static bool is_marked(const struct ptrc_stream_header *h, int pid)
+{
+	uint32_t bit = (uint32_t)pid % PTRC_UNNOTED_PIDS;
+
+	return ptrc_load_relaxed(&h->unnoted[bit / 64]) >> bit % 64 & 1;
+}
+
+void ptrc_untraced_mark(int dirfd, uid_t uid, uint64_t stream_id, int pid)
+{
+	struct ptrc_stream s;
+	PTRC_FD(fd);
+
+	if (ptrc_shmdir_open_id(dirfd, 's', stream_id, uid, &fd, NULL) ||
+	    ptrc_stream_map(fd, PTRC_ROLE_CONTROLLER, &s))
+		return;
+	mark(s.header, pid);
+	ptrc_stream_unmap(&s);
 }
 
 /* ---- the links of one stream ---- */
 
+void ptrc_untraced_put(int dirfd, struct ptrc_stream_header *h, int pid, int error)
+{
+	char name[PTRC_SHMDIR_NAME_BYTES], text[12];
+
+	put_name(name, h->id, pid);
+	*ptrc_digits_put(text, (uint64_t)error) = '\0';
+	if (is_short(ptrc_sys(SYS_symlinkat, text, dirfd, name)))
+		mark(h, pid);
+}
+
 struct search {
 	int dirfd;
 	uint64_t stream_id;
-	struct ptrc_untraced *found; /* NULL: remove the links */
+	const struct ptrc_stream_header *header; /* NULL if found is NULL */
+	struct ptrc_untraced *found;		 /* NULL: remove the links */
 };
 
 static void visit(const char *name, void *arg)
@@ -206,17 +246,25 @@ static void visit(const char *name, void *arg)
 	if (!s->found)
 		ptrc_sys(SYS_unlinkat, s->dirfd, name, 0);
 	else if (ptrc_untraced_read(s->dirfd, name, &word)) {
-		s->found->processes++;
+		/* A process that is marked, and had room for a link later, is counted already. */
+		if (!is_marked(s->header, pid))
+			s->found->processes++;
 		s->found->error = word.error;
 		s->found->versions = word.versions;
 	}
 }
 
-void ptrc_untraced_count(int dirfd, uint64_t stream_id, struct ptrc_untraced *untraced)
+void ptrc_untraced_count(int dirfd, const struct ptrc_stream_header *h,
+			 struct ptrc_untraced *untraced)
 {
-	struct search s = {.dirfd = dirfd, .stream_id = stream_id, .found = untraced};
+	struct search s = {.dirfd = dirfd, .stream_id = h->id, .header = h, .found = untraced};
 
 	*untraced = (struct ptrc_untraced){0};
+	for (uint32_t i = 0; i < PTRC_UNNOTED_PIDS / 64; i++)
+		for (uint64_t bits = ptrc_load_relaxed(&h->unnoted[i]); bits; bits &= bits - 1)
+			untraced->processes++;
+	if (untraced->processes)
+		untraced->error = ENOMEM;
 	ptrc_shmdir_for_each(dirfd, visit, &s);
 }
 

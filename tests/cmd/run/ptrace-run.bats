@@ -688,6 +688,30 @@ untraced() {
 	done
 }
 
+@test "a process for which /dev/shm can have no more files is a loss" {
+	local files lost
+	# With one more each time, each process is traced or counted.
+	for files in $(seq 7 14); do
+		own_mounts 'mount -t tmpfs -o nr_inodes="$1",mode=1777 tmpfs /dev/shm
+			exec ptrace-run --json=run.json -o run.log --force -- \
+				sh -c "\"\$0\" -n 5; \"\$0\" -n 5 & \"\$0\" -n 5 & wait; true" "$2"' "$files" "$traced"
+		if [ "$status" -eq 125 ]; then
+			continue
+		fi
+		lost=$(jq .losses.untraced_processes run.json)
+		[ "$(ptrace-dump --json run.log 2>dump.txt | grep -c '"event":"traced.event"')" -eq $((15 - 5 * lost)) ]
+		[ "$status" -eq $((lost ? 3 : 0)) ]
+		[[ ! $lost -gt 0 || $stderr == *"run.log: $lost process"*" could not be traced: too little room in /dev/shm, "* ]]
+	done
+	[ "$lost" -eq 0 ]
+	# The process leaves its note in the last file.
+	own_mounts 'mount -t tmpfs -o size=16m,nr_inodes=40,mode=1777 tmpfs /dev/shm
+		fill="head -c 32m /dev/zero >/dev/shm/fill; i=0; while true >/dev/shm/\$i; do i=\$((i + 1)); done; rm /dev/shm/0"
+		exec ptrace-run -o run.log --stream-min-size=64K -- sh -c "{ $fill; } 2>/dev/null; \"\$0\"; true >/dev/shm/fill" "$1"' "$traced"
+	[ "$status" -eq 3 ]
+	[ "$stderr" = "ptrace-run: run.log: 1 process could not be traced: too little room in /dev/shm, or too little memory or address space" ]
+}
+
 @test "children of a process that has changed its user are traced" {
 	[ "$EUID" -eq 0 ] || skip "root only"
 	exits 0 ptrace-run --json -o run.log -- "$traced" -u 54321 -c 3 -n 5
