@@ -157,6 +157,12 @@ static int find_type(const char *name, const char *layout, uint32_t bytes, uint3
 	return error;
 }
 
+/* Whether any stream traces this process. */
+static bool is_traced(void)
+{
+	return ptrc_self_pid() != 0 && ptrc_page_has(ptrc_self_page(), 0);
+}
+
 int ptrc_process_open_type(const char *name, const char *layout, uint32_t *id)
 {
 	uint32_t bytes = layout ? (uint32_t)strnlen(layout, PTRC_NAMES_LAYOUT_BYTES) : 0;
@@ -171,11 +177,15 @@ int ptrc_process_open_type(const char *name, const char *layout, uint32_t *id)
 	 * needs one to give that name a layout. */
 	if (error == ENODATA) {
 		error = ptrc_process_names(&names);
-		if (!error)
-			error = ptrc_names_register(names, name, &found);
+		if (error)
+			return error;
+		error = ptrc_names_register(names, name, &found);
 		/* If no identifier is left for the name, it gets PTRC_ID_UNNAMED, which can have no layout. */
 		if (!error && layout && found != PTRC_ID_UNNAMED)
 			error = ptrc_names_set_layout(names, found, layout, bytes);
+		/* The events of the name are now missing in the streams, or are unnamed there. */
+		if (error == ENOMEM && is_traced())
+			ptrc_names_refuse(names->object, name);
 	}
 	if (error)
 		return error;

@@ -358,9 +358,10 @@ static void check_names(struct patient *p)
 			p->seen.pt_names_versions & 0xff, p->seen.pt_names_versions >> 8);
 	if (p->seen.pt_refused_names)
 		ptrc_doctor_problem(
-			p->d, "names", p->thing, "use fewer event names, and one layout for each",
-			"event names that got no type of their own, as they have another layout, or "
-			"there are %d names: at least %lu%s%s",
+			p->d, "names", p->thing,
+			"use fewer event names, one layout for each, and a larger /dev/shm",
+			"event names that got no type of their own, as they have another layout, "
+			"/dev/shm or memory had no room, or there are %d names: at least %lu%s%s",
 			TRACE_USER_EVENT_MAX - 1, p->seen.pt_refused_names,
 			*p->seen.pt_refused_name ? ", the first of them " : "",
 			p->seen.pt_refused_name);

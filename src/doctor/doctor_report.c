@@ -91,7 +91,8 @@ static const struct {
 } losses[] = {
 	{"write_error", "log", NULL},
 	{"untraced_processes", "attach", NULL},
-	{"refused_names", "names", "use fewer event names, and one layout for each"},
+	{"refused_names", "names",
+	 "use fewer event names, one layout for each, and a larger /dev/shm"},
 	{"missing_names", "names", NULL},
 	{"damaged_parts", "log", "no event is missing because of that"},
 	{"missing_files", "log", NULL},

@@ -262,9 +262,9 @@ static void say_refused(const struct ptrc_losses *l, char text[TEXT_BYTES])
 {
 	put(text,
 	    "at least %llu event %s got no type of %s own, as %s another layout, "
-	    "or a program and its children have %d names: the events are there as "
-	    "posix_trace_unnamed_userevent, unless the trace leaves that out "
-	    "(--only, --exclude)",
+	    "/dev/shm or memory had no room, or a program and its children have %d names: the "
+	    "events are there as posix_trace_unnamed_userevent, unless the program does not "
+	    "record them so, or the trace leaves that out (--only, --exclude)",
 	    (unsigned long long)l->refused_names, l->refused_names == 1 ? "name" : "names",
 	    l->refused_names == 1 ? "its" : "their", l->refused_names == 1 ? "it has" : "they have",
 	    TRACE_USER_EVENT_MAX - 1);

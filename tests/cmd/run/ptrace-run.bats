@@ -712,6 +712,18 @@ untraced() {
 	[ "$stderr" = "ptrace-run: run.log: 1 process could not be traced: too little room in /dev/shm, or too little memory or address space" ]
 }
 
+@test "a name for which /dev/shm has no room is a loss" {
+	echo 'rules: [{name: complete, loss: none}]' >rules.yaml
+	own_mounts 'mount -t tmpfs -o size=16m,mode=1777 tmpfs /dev/shm
+		fill="head -c 32m /dev/zero >/dev/shm/fill 2>/dev/null; truncate -s -4k /dev/shm/fill"
+		exec ptrace-run --json=run.json -o run.log --stream-min-size=64K --check=rules.yaml -- \
+			sh -c "$fill; \"\$0\" -e many -N 40; rm /dev/shm/fill" "$1"' "$traced"
+	[ "$status" -eq 1 ]
+	jq -e '.losses.refused_names > 0 and .losses.untraced_processes == 0 and (.complete | not)' run.json
+	grep -q '^ptrace-run: run.log: at least . event names* got no type of .* own, as .*, /dev/shm or memory had no room' stderr.txt
+	[[ $stderr != *'no event was recorded'* ]]
+}
+
 @test "children of a process that has changed its user are traced" {
 	[ "$EUID" -eq 0 ] || skip "root only"
 	exits 0 ptrace-run --json -o run.log -- "$traced" -u 54321 -c 3 -n 5
@@ -1113,8 +1125,9 @@ takes_no_signal() { ! grep -q '^ShdPnd:.*[1-9a-f]' /proc/"$runner"/status 2>/dev
 
 @test "each of 8182 names is found, and those beyond are told" {
 	local message="at least 19 event names got no type of their own, as they have another \
-layout, or a program and its children have 8182 names: the events are there as \
-posix_trace_unnamed_userevent, unless the trace leaves that out (--only, --exclude)"
+layout, /dev/shm or memory had no room, or a program and its children have 8182 names: the events are there as \
+posix_trace_unnamed_userevent, unless the program does not record them so, or the trace leaves that out (--only, \
+--exclude)"
 
 	exits 3 ptrace-run --json -o log -- "$traced" -e many -N 8200
 	[ "$(head -n 1 <<<"$stderr")" = "ptrace-run: log: $message" ]

@@ -84,6 +84,64 @@ TEST(names_without_memory_and_descriptors_are_enomem, "ERRORS-10 ERRORS-11", NEE
 	run_in_small_shm("4m", "names_in_small_shm", NULL);
 }
 
+static unsigned long refused_names(trace_id_t trid)
+{
+	struct ptrc_counts counts;
+
+	CHECK_OK(ptrc_trace_counts(trid, &counts));
+	return counts.pt_refused_names;
+}
+
+/* Opens names until there is no memory for one. */
+static void open_names(void)
+{
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	trace_event_id_t id;
+	int error = 0;
+
+	for (int i = 0; i < 300 && !error; i++) {
+		snprintf(name, sizeof(name), "name %d", i);
+		error = posix_trace_eventid_open(name, &id);
+	}
+	CHECK_EQ(error, ENOMEM);
+}
+
+struct sample {
+	uint32_t value;
+};
+POSIXTRACE_TYPE(sample, "sample", struct sample, value);
+
+HELPER(refused_in_small_shm)
+{
+	trace_event_id_t id = ts_id("event");
+
+	fill_shm();
+	open_names();
+	CHECK_SYS(unlink("/dev/shm/filler"));
+	trace_id_t trid = ts_create_running(0, NULL);
+	ts_emit(id, 0);
+	CHECK_EQ(refused_names(trid), 0);
+	fill_shm();
+	open_names();
+	CHECK_EQ(refused_names(trid), 1);
+	POSIXTRACE_EMIT(sample, .value = 1);
+	CHECK_EQ(refused_names(trid), 2);
+	CHECK_SYS(unlink("/dev/shm/filler"));
+	POSIXTRACE_EMIT(sample, .value = 2);
+	CHECK_EQ(refused_names(trid), 2);
+	ts_expect(trid, POSIX_TRACE_START);
+	ts_expect(trid, id);
+	ts_expect(trid, POSIX_TRACE_UNNAMED_USEREVENT);
+	ts_expect(trid, ts_id("sample"));
+	ts_shutdown(trid);
+	return 0;
+}
+
+TEST(names_without_memory_are_counted_in_the_stream, "", NEEDS_EXEC)
+{
+	run_in_small_shm("4m", "refused_in_small_shm", NULL);
+}
+
 static int open_described(int number, trace_event_id_t *id)
 {
 	char name[TRACE_EVENT_NAME_MAX + 1];
