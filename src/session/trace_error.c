@@ -189,6 +189,11 @@ static void say_names_version(pid_t pid, const char *target)
 
 void ptrc_trace_error(int stage, int error, pid_t pid, const char *target, const char *log_path)
 {
+	/* The patterns are stored in the stream. */
+	if (stage == PTRC_SESSION_STAGE_FILTER && error == ENOMEM) {
+		say_no_memory(target);
+		return;
+	}
 	if (stage != PTRC_SESSION_STAGE_STREAM) {
 		ptrc_cli_message(NULL,
 				 stage == PTRC_SESSION_STAGE_FILTER
