@@ -665,7 +665,7 @@ untraced() {
 	[ "$(events run.log traced.event)" -eq 5 ]
 	# It lists only pids, which is all that earlier releases read.
 	exits 3 ptrace-run -o run.log -- bash -c \
-		"($few 5; \"\$0\" -n 5; true); readlink /dev/shm/posixtrace-*/u.0*" "$traced"
+		"($few 5; \"\$0\" -n 5; true); readlink /dev/shm/posixtrace-*/u.0000000000000000.*" "$traced"
 	[[ $stdout =~ ^24(\ [0-9]+)+$ ]]
 	# With one more each time, either all is recorded or the loss is told.
 	for limit in $(seq 5 16); do
