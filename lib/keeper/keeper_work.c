@@ -462,9 +462,9 @@ int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic)
 		error = write_ending(k) ?: look_at_log(k);
 	if (error)
 		ptrc_status_error(h, error);
-	/* No later flush drops the events that the failed one was to drop. If this keeper dies before
-	 * the log is closed, its successor may count them a second time, which is better than not at
-	 * all. */
+	/* No later flush drops the events that the failed one was to drop. If this keeper dies
+	 * before the log is closed, its successor may count them a second time, which is better
+	 * than not at all. */
 	if (k->left_out)
 		ptrc_status_count_losses(h, k->left_out);
 	again = ptrc_log_writer_close(&k->writer, NULL);

@@ -453,8 +453,8 @@ struct ptrc_log_process {
 	uint16_t comm_bytes, exe_bytes, build_id_bytes, zero0;
 	uint32_t line_bytes;
 	uint32_t mapping_count;
-	/* If the controller reported the process: from_ns as the kernel gave it, by CLOCK_MONOTONIC. 0: the keeper found
-	 * the process. */
+	/* If the controller reported the process: from_ns as the kernel gave it, by
+	 * CLOCK_MONOTONIC. 0: the keeper found the process. */
 	int64_t observed_ns;
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_process, 56);

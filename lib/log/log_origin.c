@@ -205,8 +205,8 @@ struct known {
 	int64_t next_look_ns;
 	int64_t gone_ns; /* if is_gone: from_ns of the packet that says so */
 	/* program_ns: when the process began to execute its program, as reported by the controller;
-	 * 0: not reported. observed_ns: the same time as the kernel gave it. `program`: a checksum of
-	 * that program's name and path. is_seen: the log has a description of that program from
+	 * 0: not reported. observed_ns: the same time as the kernel gave it. `program`: a checksum
+	 * of that program's name and path. is_seen: the log has a description of that program from
 	 * /proc. */
 	int64_t program_ns, observed_ns;
 	uint32_t program;

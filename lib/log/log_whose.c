@@ -297,9 +297,9 @@ static bool is_same_name(const struct ptrc_log_whose_process *a,
 }
 
 /* Whether x and y, of the same process, may describe the program of one exec. The controller, as an
- * observer, reports a program once when it starts and once when it has ended, with slightly different
- * values of from_ns, but with the same observed_ns. A process may execute its own program again at
- * once. */
+ * observer, reports a program once when it starts and once when it has ended, with slightly
+ * different values of from_ns, but with the same observed_ns. A process may execute its own program
+ * again at once. */
 static bool is_same_exec(const struct ptrc_log_process *x, const struct ptrc_log_process *y)
 {
 	if (x->observed_ns && y->observed_ns)

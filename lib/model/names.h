@@ -100,8 +100,8 @@ struct ptrc_names_object {
 	/* The first thread that notes a refused name changes this word from 0 to 1, writes the name
 	 * into `refused` and then stores 2 here. */
 	_Atomic uint32_t refused_state;
-	/* A bit for each name that was refused (ptrc_names_refuse()); its hash selects the bit. Several names may
-	 * share a bit. */
+	/* A bit for each name that was refused (ptrc_names_refuse()); its hash selects the bit.
+	 * Several names may share a bit. */
 	_Atomic uint64_t refused_seen[PTRC_NAMES_REFUSED_WORDS];
 	char refused[PTRC_NAME_BYTES]; /* the first name that was refused */
 	/* For each hash bucket, 1 + the index of its newest name; 0: the bucket is empty. */
@@ -244,9 +244,9 @@ const char *ptrc_names_predefined(uint32_t id);
  * identifier is left, *id is PTRC_ID_UNNAMED and the object counts the name as refused. After an
  * error *id is unchanged. ENAMETOOLONG. ENOMEM: out of memory, or the object is damaged. */
 int ptrc_names_register(struct ptrc_names *n, const char *name, uint32_t *id);
-/* Notes a name whose events are recorded as unnamed ones or, because the program knows that there was
- * no memory for the name, perhaps not at all. So commands can report the number of such names, and the
- * first of them. */
+/* Notes a name whose events are recorded as unnamed ones or, because the program knows that there
+ * was no memory for the name, perhaps not at all. So commands can report the number of such names,
+ * and the first of them. */
 void ptrc_names_refuse(struct ptrc_names_object *, const char *name);
 /* Stores the name of an event type. For predefined event types n may be NULL. EINVAL: there is no
  * type with this identifier. */

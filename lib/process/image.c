@@ -103,7 +103,8 @@ static void keep_names(int dirfd, struct ptrc_page *page)
 		ptrc_here.base = ptrc_names_count(&ptrc_here.names);
 }
 
-/* Marks this process, which has no page (list of its streams), in the INHERITED streams of its ancestors. */
+/* Marks this process, which has no page (list of its streams), in the INHERITED streams of its
+ * ancestors. */
 static void mark_untraced(void)
 {
 	struct ptrc_page *page = ptrc_file_zeros(PTRC_PAGE_SIZE);
@@ -124,8 +125,8 @@ static void mark_untraced(void)
 	ptrc_page_unmap(page);
 }
 
-/* Leaves a message that this process could not find out which streams should trace it or, if knows_own, which of its
- * ancestors' streams should (untraced.h). */
+/* Leaves a message that this process could not find out which streams should trace it or, if
+ * knows_own, which of its ancestors' streams should (untraced.h). */
 static void tell_unknown(int error, bool knows_own)
 {
 	char name[PTRC_PAGE_NAME_BYTES];

@@ -24,10 +24,10 @@ int ptrc_process_names(struct ptrc_names **names);
  * Async-signal-safe. */
 const struct ptrc_names *ptrc_process_own_names(void);
 
-/* Finds or makes an event type, and allows this program to use its id. The caller has checked the layout, which is
- * NULL if the type has none. After an error *id is unchanged. The errors are those of
- * posixtrace_eventid_open_layout(). After ENOMEM in a process that is traced, the name counts as refused
- * (ptrc_names_refuse()). */
+/* Finds or makes an event type, and allows this program to use its id. The caller has checked the
+ * layout, which is NULL if the type has none. After an error *id is unchanged. The errors are those
+ * of posixtrace_eventid_open_layout(). After ENOMEM in a process that is traced, the name counts as
+ * refused (ptrc_names_refuse()). */
 int ptrc_process_open_type(const char *name, const char *layout, uint32_t *id);
 
 /* See ptrc_names_refuse(). */

@@ -462,8 +462,9 @@ struct ptrc_stream_header {
 	 * log, or the keeper) has taken; written by it before it frees the event. A reader that takes
 	 * nothing and has not read that event does not know the filter. */
 	_Atomic uint64_t filter_taken;
-	/* A bit, number pid % PTRC_UNNOTED_PIDS, for each process that should have been traced, and for which /dev/shm
-	 * had no room: not for its page, nor for a note (untraced.h). Set by the process. */
+	/* A bit, number pid % PTRC_UNNOTED_PIDS, for each process that should have been traced, and
+	 * for which /dev/shm had no room: not for its page, nor for a note (untraced.h). Set by the
+	 * process. */
 	_Atomic uint64_t unnoted[PTRC_UNNOTED_PIDS / 64];
 };
 

@@ -59,8 +59,8 @@ static bool is_short(long ret)
 }
 
 /* Makes the symbolic link that says that the calling process could not be traced. `path` is the
- * path of the directory; its buffer has room for the name of the link. False: the file system has no
- * room. */
+ * path of the directory; its buffer has room for the name of the link. False: the file system has
+ * no room. */
 static bool make(char *path, uint64_t stream_id, const char *text)
 {
 	char *end = path + strlen(path);

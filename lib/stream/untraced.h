@@ -7,13 +7,13 @@
  * Such a process may be unable to map or write a shared object. It leaves a message as a symbolic
  * link in the directory of shared objects, because making a link needs neither a descriptor nor a
  * block of /dev/shm. If /dev/shm has no room even for the link, the process marks itself in the
- * streams that should have traced it (`unnoted` in their headers). The link's name is `u.<stream>.<pid>`, and its text starts with the error number of the cause. If
- * this is EPROTO, the two versions follow. If the process does not know its streams, the stream in
- * the name is 0, and the pids of the process and of its ancestors follow in the text; by these pids
- * the controllers find out whether they should have traced the process (lib/process/claim.h). A
- * process that knows its own streams, and not those of its ancestors, which it should join, leaves
- * its own pid out. This file makes raw system calls only, because the keeper counts the links for
- * the log.
+ * streams that should have traced it (`unnoted` in their headers). The link's name is
+ * `u.<stream>.<pid>`, and its text starts with the error number of the cause. If this is EPROTO,
+ * the two versions follow. If the process does not know its streams, the stream in the name is 0,
+ * and the pids of the process and of its ancestors follow in the text; by these pids the
+ * controllers find out whether they should have traced the process (lib/process/claim.h). A process
+ * that knows its own streams, and not those of its ancestors, which it should join, leaves its own
+ * pid out. This file makes raw system calls only, because the keeper counts the links for the log.
  */
 #ifndef PTRC_LIB_STREAM_UNTRACED_H
 #define PTRC_LIB_STREAM_UNTRACED_H
@@ -75,8 +75,8 @@ void ptrc_untraced_put(int dirfd, struct ptrc_stream_header *h, int pid, int err
 /* Marks process `pid` as untraced in the stream, if this library knows the stream's version. */
 void ptrc_untraced_mark(int dirfd, uid_t uid, uint64_t stream_id, int pid);
 
-/* Counts the processes that left a link for this stream or are marked in it. Processes with the same
- * mark count as one. */
+/* Counts the processes that left a link for this stream or are marked in it. Processes with the
+ * same mark count as one. */
 PTRC_NONNULL()
 void ptrc_untraced_count(int dirfd, const struct ptrc_stream_header *h,
 			 struct ptrc_untraced *untraced);
