@@ -6,7 +6,7 @@ load ../support/helpers
 
 @test "bench/cli --quick prints its table and leaves nothing" {
 	[ -x "$PTRC_BUILD/bench/cli_worker" ] || skip "not built"
-	TMPDIR=$PWD exits 0 timeout $((120 * ${PTRC_TEST_SLOWDOWN:-1})) bash "$PTRC_SOURCE/bench/cli" --quick --no-lttng
+	TMPDIR=$PWD exits 0 bash "$PTRC_SOURCE/bench/cli" --quick --no-lttng
 	[[ $stdout =~ measured\ +goal\ +LTTng ]]
 	[[ $stdout =~ added\ lines\ +2,\ 2\ +2,\ 2\  ]]
 	for row in 'first event read in the log' 'shutdown of an idle session' \

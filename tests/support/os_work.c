@@ -2,8 +2,8 @@
 /*
  * A program that does not use the library, for the tests of events of the operating system.
  *
- *	os_work switches N   sleep N times; print how often this thread has waited, how often it was
- *	                     preempted, as the kernel counts this, and the time
+ *	os_work switches N   sleep N times; print how often this thread has waited meanwhile, how often
+ *	                     it was preempted, as the kernel counts this, and the times of begin and end
  *	os_work threads N    start N threads, one after the other; each prints its thread ID
  *	os_work idle N       start N threads, each of which prints its thread ID and waits; end them all
  *	                     when standard input has a line or ends
@@ -42,14 +42,18 @@
 static int switches(long count)
 {
 	const struct timespec moment = {.tv_nsec = 1};
-	struct timespec now;
-	struct rusage r;
+	struct timespec begin, end;
+	struct rusage before, after;
 
+	if (getrusage(RUSAGE_THREAD, &before) || clock_gettime(CLOCK_REALTIME, &begin))
+		return 1;
 	for (long i = 0; i < count; i++)
 		nanosleep(&moment, NULL);
-	if (getrusage(RUSAGE_THREAD, &r) || clock_gettime(CLOCK_REALTIME, &now))
+	if (getrusage(RUSAGE_THREAD, &after) || clock_gettime(CLOCK_REALTIME, &end))
 		return 1;
-	printf("%ld %ld @%ld.%09ld\n", r.ru_nvcsw, r.ru_nivcsw, (long)now.tv_sec, now.tv_nsec);
+	printf("%ld %ld @%ld.%09ld @%ld.%09ld\n", after.ru_nvcsw - before.ru_nvcsw,
+	       after.ru_nivcsw - before.ru_nivcsw, (long)begin.tv_sec, begin.tv_nsec,
+	       (long)end.tv_sec, end.tv_nsec);
 	fflush(stdout);
 	/* exit() is avoided: the waits of a sanitizer at the end would not be in the printed
 	 * counts. */

@@ -149,18 +149,17 @@ until_told='until ptrace-dump --event=os.lost a.log 2>/dev/null | grep -q .; do 
 
 @test "switches are as many as the kernel counts" {
 	needs_os
-	local waited preempted look pid until waits out in
+	local waited preempted begin end pid period waits out in
 	ptrace-run --os=sched,process -o a.log -- "$work" switches 500 >counted
-	read -r waited preempted look <counted
+	read -r waited preempted begin end <counted
 	pid=$(fields a.log os.exec .pid)
-	until=(--count --until="$look" --pid="$pid")
-	waits=$(ptrace-dump "${until[@]}" --event=os.switch_out --where='data.preempted == false' a.log)
-	out=$(ptrace-dump "${until[@]}" --event=os.switch_out --where='data.preempted == true' a.log)
-	in=$(ptrace-dump "${until[@]}" --event=os.switch_in a.log)
+	period=(--count --since="$begin" --until="$end" --pid="$pid")
+	waits=$(ptrace-dump "${period[@]}" --event=os.switch_out --where='data.preempted == false' a.log)
+	out=$(ptrace-dump "${period[@]}" --event=os.switch_out --where='data.preempted == true' a.log)
+	in=$(ptrace-dump "${period[@]}" --event=os.switch_in a.log)
 	echo "waited $waited, preempted $preempted; waits $waits, out $out, in $in"
 	# A few of the 500 sleeps are over before the thread gives its processor up: it does not wait.
 	[ "$waited" -ge 50 ]
-	# It was at the gate before.
 	[ "$waits" -ge $((waited - 5)) ]
 	[ "$waits" -le $((waited + 5)) ]
 	[ "$out" -ge $((preempted - 5)) ]

@@ -490,7 +490,9 @@ closed() { ptrace-stat --allow-loss --format=json "$1" | jq -e '.losses.unclosed
 	# shellcheck disable=SC2046 # the children are words
 	kill -KILL $(children_of "$command") "$command"
 	listens runner done ptrace-run -o all.log -- "$traced" -n 10 -W
-	kill -KILL "$runner" $(children_of "$runner")
+	kill -STOP "$runner"
+	kills $(children_of "$runner")
+	kill -KILL "$runner"
 	wait "$runner" || true
 	wait_until closed all.log
 	silently 0 ptrace-stat all.log
@@ -1519,7 +1521,7 @@ hops() {
 	strace -qq -o /dev/null true || skip "strace cannot trace here"
 	ptrace-run -- "$traced" -n 1
 	# This run stops after it has renamed the older log, and before it opens its own.
-	strace -qq -o calls -e trace=/^rename -e inject=/^rename:signal=STOP:when=1 ptrace-run -- "$traced" -n 2 &
+	ASAN_OPTIONS=detect_leaks=0 strace -qq -o calls -e trace=/^rename -e inject=/^rename:signal=STOP:when=1 ptrace-run -- "$traced" -n 2 &
 	wait_until grep -q 'SIGSTOP' calls
 	ptrace-run -- "$traced" -n 3
 	[ "$(events ptrace.log traced.event)" -eq 3 ]
