@@ -342,7 +342,7 @@ static bool is_selected(const struct ptrc_diff *d, const struct ptrc_condition *
 }
 
 /* Whether the condition's pair has a number. If the logs lack its events, that is 0, unless the name or the field after
- * it is probably misspelt. */
+ * it is probably misspelt, or the name is meant as a pattern. */
 static bool is_countable(const struct ptrc_diff *d, const struct ptrc_condition *c,
 			 const struct ptrc_diff_pair *p)
 {
@@ -350,7 +350,8 @@ static bool is_countable(const struct ptrc_diff *d, const struct ptrc_condition 
 		return false;
 	if (p && !missing_type(d, c) && (has_type(d, c->pair.begin) || has_type(d, c->pair.end)))
 		return true;
-	return !find_similar(d, c).count && (!c->pair.by_text || is_listed(c, d->pairs));
+	return !strpbrk(c->name, "*?[") && !find_similar(d, c).count &&
+	       (!c->pair.by_text || is_listed(c, d->pairs));
 }
 
 static void say_missing(const struct ptrc_diff *d, const struct ptrc_condition *c)

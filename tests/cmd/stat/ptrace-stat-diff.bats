@@ -232,6 +232,7 @@ verdict_of() {
 	done
 	reports 1 "*no event type 'retry.begin'*" ptrace-stat --diff --event='*.end' --fail-if='count retry.begin..retry.end > 0' retry.log retry.log
 	reports 1 "*no pair or event type 'retry'*" ptrace-stat --diff --event='*.begin' --fail-if='count retry > 0' retry.log retry.log
+	reports 1 "*no pair or event type 'retry.b\*'*" ptrace-stat --diff --fail-if='count retry.b* > 0' retry.log retry.log
 	silently 5 ptrace-stat --diff --fail-if='count retry by data.id > +0' none.log retry.log
 	silently 0 ptrace-stat --diff --fail-if='count retry by data.id > +0' none.log none.log
 	rm none.log retry.log
