@@ -48,6 +48,9 @@ static int begin(struct ptrc_stream *s, struct ptrc_drain *d)
 	status = ptrc_load_acquire(&h->status);
 	d->run = ptrc_load_acquire(&h->run);
 	d->excluded = ptrc_excluded_now(h);
+	/* The last gap may have ended after the moment up to which its drain took events. Those that
+	 * it left in the stream, and that are in the gap, are no part of the trace. */
+	d->excluded.gap_last = ptrc_load_relaxed(&h->gap_last);
 	if (status & PTRC_ST_AUTO_STOPPED) {
 		bool has_cut = d->excluded.cut != PTRC_TIME_NONE;
 
@@ -160,8 +163,6 @@ int ptrc_drain_begin_again(struct ptrc_stream *s, struct ptrc_drain *d,
 	d->has_gap = given->is_gap_told;
 	d->gap.first = d->resume = ptrc_load_relaxed(&h->gap_first);
 	d->gap.last = ptrc_load_relaxed(&h->gap_last);
-	if (d->has_gap)
-		d->excluded.gap_last = d->gap.last;
 	return 0;
 }
 
@@ -475,19 +476,36 @@ int ptrc_drain_next(struct ptrc_drain *d, uint8_t *out, struct ptrc_stretch *str
 
 /* ---- commit ---- */
 
-/* Frees the memory of a stretch that is now in the log. False: its chunk was cleared or overwritten
- * since the stretch was returned. */
-static bool commit_chunk(struct ptrc_drain *d, const struct ptrc_drain_note *note)
+/* The chunk of a stretch that is now in the log was overwritten meanwhile, and the writer that did
+ * so has counted its events as lost. */
+static void take_back_loss(struct ptrc_drain *d, const struct ptrc_drain_note *note)
+{
+	struct ptrc_stream_header *h = d->stream->header;
+	uint64_t lost = ptrc_load_relaxed(&h->lost_events), kept = note->events - note->lost;
+
+	if (kept == 0)
+		return;
+	ptrc_store_release(&h->flushed_until, d->flushed);
+	while (!ptrc_cas(&h->lost_events, &lost, lost > kept ? lost - kept : 0))
+		;
+}
+
+/* Frees the memory of a stretch that is now in the log. No clear comes between the two, because the
+ * keeper itself clears a stream that has a log. */
+static void commit_chunk(struct ptrc_drain *d, const struct ptrc_drain_note *note)
 {
 	/* The drain still has the chunk pinned if the keeper commits each stretch before it asks
 	 * for the next one. */
 	bool is_inside = d->is_pinned;
 
-	if (!is_inside && !pin(d, note->chunk))
-		return false;
+	if (!is_inside && !pin(d, note->chunk)) {
+		take_back_loss(d, note);
+		return;
+	}
 	if (PTRC_CHUNK_GEN(d->pinned.word) != note->gen) {
 		unpin(d);
-		return false;
+		take_back_loss(d, note);
+		return;
 	}
 	/* The log now has all events that the drain has taken, unless the keeper writes and commits
 	 * one stretch after the other (is_inside, and not is_again). flushed_until makes a later
@@ -502,7 +520,6 @@ static bool commit_chunk(struct ptrc_drain *d, const struct ptrc_drain_note *not
 	d->is_owed = d->is_damaged = false;
 	if (!is_inside)
 		unpin(d);
-	return true;
 }
 
 void ptrc_drain_commit(struct ptrc_drain *d, const struct ptrc_drain_note *note,
@@ -513,7 +530,6 @@ void ptrc_drain_commit(struct ptrc_drain *d, const struct ptrc_drain_note *note,
 	 * still be those of an older one, if no event of a chunk was counted since the last clear. */
 	uint64_t epoch = ptrc_load_relaxed(&d->stream->header->epoch);
 	uint64_t version = ptrc_load_relaxed(&types->version);
-	bool is_there = true;
 
 	/* While the version is odd, readers do not use the counts. If this keeper dies during
 	 * that time, some events of one chunk are missing from the counts, and the next keeper
@@ -527,9 +543,9 @@ void ptrc_drain_commit(struct ptrc_drain *d, const struct ptrc_drain_note *note,
 		ptrc_status_set(d->stream->header, PTRC_ST_STOP_OUT);
 	} else {
 		epoch = ptrc_load_relaxed(&ptrc_pool_ctl(&d->stream->pool, note->chunk)->epoch);
-		is_there = commit_chunk(d, note);
+		commit_chunk(d, note);
 	}
-	for (uint32_t i = 0; is_there && i < note->sum_count; i++)
+	for (uint32_t i = 0; i < note->sum_count; i++)
 		ptrc_type_counts_add(types, epoch, &sums[i]);
 	ptrc_store_release(&types->version, version + 2);
 }
