@@ -232,12 +232,15 @@ static void share_starts(struct ptrc_log_whose *x)
 }
 
 /* Whether a and b are equal, apart from their times (from_ns). A keeper that replaces a dead one
- * describes each process again, so a log may have equal descriptions. */
+ * describes each process again, so a log may have equal descriptions. observed_ns is compared only
+ * if both have one: a may have got it from the observer's description of the same program. */
 static bool is_same(const struct ptrc_log_whose_process *a, const struct ptrc_log_whose_process *b)
 {
 	struct ptrc_log_process x = a->head, y = b->head;
 
 	x.from_ns = y.from_ns = 0;
+	if (!x.observed_ns || !y.observed_ns)
+		x.observed_ns = y.observed_ns = 0;
 	return memcmp(&x, &y, sizeof(x)) == 0 && a->length == b->length &&
 	       memcmp(a->payload + sizeof(x), b->payload + sizeof(x), a->length - sizeof(x)) == 0;
 }

@@ -523,6 +523,9 @@ TEST(a_program_that_is_executed_again_at_once_has_an_entry, "")
 	/* However far the times of one exec are apart. */
 	take_exec(&x, 8, 3000, 30);
 	take_exec(&x, 8, 9000000, 30);
+	/* A keeper that replaces a dead one describes the process again. */
+	take_exec(&x, 8, 3000, 0);
+	take_exec(&x, 8, 9000000, 0);
 	ptrc_log_whose_sort(&x);
 	CHECK_EQ(x.process_count, 3);
 	for (unsigned long i = 0; i < 3; i++) {
