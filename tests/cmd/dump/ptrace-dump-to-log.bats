@@ -265,6 +265,13 @@ whose() {
 		unique')" = "[$pid]" ]
 }
 
+@test "a copy has the times of programs that were observed and looked at" {
+	needs_os
+	ptrace-run --os=process -o run.log -- sh -c "exec sh -c 'exec $traced'"
+	ptrace-dump --to-log=copy.log run.log
+	[ "$(whose copy.log)" = "$(whose run.log)" ]
+}
+
 @test "processes of different machines are not mixed up" {
 	[ "$EUID" -eq 0 ] || skip "root only"
 	unshare -u true 2>/dev/null || skip "no namespaces of host names"
