@@ -278,8 +278,8 @@ void ptrc_stream_start(struct ptrc_stream *s, const struct ptrc_context *origin,
 		}
 		return;
 	}
-	/* The events of a stream with a full-wait wait for room, so it starts although it is full.
-	 * XX */
+	/* The events of a stream with a full-wait wait for room, so it starts although it is
+	 * full. */
 	if (h->policy != POSIX_TRACE_LOOP && h->full_wait_ns == 0)
 		has_room = ptrc_space_used(&s->pool) + 16 + sizeof(trace_event_set_t) <=
 			   h->stream_min_size;
