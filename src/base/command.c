@@ -22,15 +22,19 @@ enum { INTERPRETERS_MAX = 4 };
 static bool read_interpreter(const char *path, char interpreter[PATH_MAX])
 {
 	PTRC_SCOPED_FD fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	char line[256] = "";
-	const char *at;
+	char line[257] = ""; /* the kernel reads 256 bytes */
+	size_t begin, size;
 
 	if (fd < 0 || pread(fd, line, sizeof(line) - 1, 0) < 2)
 		return false;
 	if (line[0] != '#' || line[1] != '!')
 		return ptrc_program_loader(fd, interpreter) && *interpreter;
-	at = line + 2 + strspn(line + 2, " \t");
-	snprintf(interpreter, PATH_MAX, "%.*s", (int)strcspn(at, " \t\n"), at);
+	begin = 2 + strspn(line + 2, " \t");
+	size = strcspn(line + begin, " \t\n");
+	/* The kernel does not take a name that goes on after these bytes, and execvp() then starts a shell. */
+	if (begin + size == sizeof(line) - 1)
+		return false;
+	snprintf(interpreter, PATH_MAX, "%.*s", (int)size, line + begin);
 	return *interpreter;
 }
 
@@ -60,6 +64,7 @@ static int check(const char *path)
 int ptrc_command_find(const char *name, char path[PATH_MAX])
 {
 	const char *list = getenv("PATH");
+	char found[PATH_MAX];
 	int result = ENOENT;
 
 	if (strchr(name, '/') || !*name) {
@@ -73,14 +78,17 @@ int ptrc_command_find(const char *name, char path[PATH_MAX])
 		int error = ENOENT;
 
 		/* An empty name means the working directory. With the slash, execvp() searches no more. */
-		if (snprintf(path, PATH_MAX, "%.*s/%s", n ? (int)n : 1, n ? list : ".", name) <
-		    PATH_MAX)
-			error = check(path);
-		if (!error)
-			return 0;
-		if (error != ENOENT && error != ENOTDIR)
+		if (snprintf(found, sizeof(found), "%.*s/%s", n ? (int)n : 1, n ? list : ".",
+			     name) < PATH_MAX)
+			error = check(found);
+		if (error == ENOTDIR)
+			error = ENOENT;
+		/* Like execvp(), reports EACCES rather than another error. */
+		if (!error || error == EACCES || result == ENOENT) {
+			memcpy(path, found, sizeof(found));
 			result = error;
-		if (!list[n])
+		}
+		if (!error || !list[n])
 			return result;
 		list += n + 1;
 	}

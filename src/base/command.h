@@ -7,7 +7,7 @@
 /*
  * Finds the file of a command as execvp() does, and stores its path. Returns 0; ENOENT if there is no such
  * command; or the reason why a file that was found cannot be executed: EACCES for a directory, too, and ELIBACC if the
- * interpreter of a script or the loader of a program does not exist.
+ * interpreter of a script or the loader of a program does not exist. The path is then that of this file.
  */
 int ptrc_command_find(const char *name, char path[PATH_MAX]);
 

@@ -135,6 +135,7 @@ static bool find_interpreter(const char *script, char path[PATH_MAX])
 	PTRC_SCOPED_FD fd = open(script, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
 	char *word, *save;
+	int error;
 
 	if (n < 2 || line[0] != '#' || line[1] != '!')
 		return false;
@@ -147,7 +148,8 @@ static bool find_interpreter(const char *script, char path[PATH_MAX])
 		do
 			word = strtok_r(NULL, " \t", &save);
 		while (word && (word[0] == '-' || strchr(word, '=')));
-		if (word && !ptrc_command_find(word, found))
+		error = word ? ptrc_command_find(word, found) : ENOENT;
+		if (!error || error == ELIBACC)
 			memcpy(path, found, sizeof(found));
 	}
 	return true;
@@ -260,7 +262,7 @@ void ptrc_doctor_command(struct ptrc_doctor *d, char **argv)
 				 next);
 		memcpy(path, next, sizeof(next));
 	}
-	if (access(path, F_OK) && errno == ENOENT) {
+	if ((access(path, F_OK) && errno == ENOENT) || ptrc_command_find(path, next) == ELIBACC) {
 		ptrc_doctor_problem(d, "command", first, NULL, "%s", PTRC_COMMAND_NO_INTERPRETER);
 		return;
 	}

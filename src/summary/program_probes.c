@@ -102,11 +102,7 @@ bool ptrc_program_probes_find(struct ptrc_program_probes *all, const char *progr
 	*all = (struct ptrc_program_probes){0};
 	/* EACCES: the file is not executable. A library need not be executable, so the file is read
 	 * nevertheless. So is a program without its loader. */
-	if (error == EACCES || error == ELIBACC)
-		error = snprintf(path, sizeof(path), "%s", program) >= (int)sizeof(path)
-				? ENAMETOOLONG
-				: 0;
-	if (!error)
+	if (!error || error == EACCES || error == ELIBACC)
 		error = add_file(all, path, loader);
 	if (error == ENOEXEC && is_script(path))
 		ptrc_cli_message(path, "a script has no probes, only programs and libraries have");

@@ -70,6 +70,15 @@ diagnoses() {
 	printf '#!/no/such/interpreter\n' >script
 	chmod +x script
 	diagnoses problem command 'script: the interpreter of this script, .* was not found' -- ./script
+	# That of what env(1) runs, in PATH.
+	cp script outer
+	python3 -c 'import sys; sys.stdout.buffer.write(sys.stdin.buffer.read().replace(b"/ld-linux", b"/no-linux"))' \
+		<"$(command -v cat)" >loaderless
+	chmod +x loaderless
+	for command in outer loaderless; do
+		printf '#!/usr/bin/env %s\n' "$command" >script
+		PATH=$PWD:$PATH diagnoses problem command 'script: the interpreter of this script, .* was not found' -- ./script
+	done
 	head -c 64 "$traced" >part
 	chmod +x part
 	diagnoses problem library 'no program of this machine' -- ./part

@@ -90,6 +90,19 @@ load ../../support/helpers
 	chmod +x bin/script
 	traced=$traced PATH=$PWD:$PWD/bin:$PATH ptrace-run -o other.log -- script
 	[ "$(events other.log traced.event)" -eq 2 ]
+	# A file without permission is reported rather than one without its interpreter.
+	mkdir refused
+	: >refused/outer
+	rm script
+	exits 126 env PATH="$PWD/refused:$PWD:$PATH" "$(command -v ptrace-run)" -o run.log -- outer
+	# The kernel refuses a file whose first 256 bytes do not have the whole name, and execvp() starts a shell.
+	{
+		printf '#!/%0300d\n' 0
+		echo 'exec "$traced" -n 4'
+	} >long
+	chmod +x long
+	traced=$traced ptrace-run -o other.log -- ./long
+	[ "$(events other.log traced.event)" -eq 4 ]
 }
 
 @test "a log that cannot be written is 125, and COMMAND does not run" {

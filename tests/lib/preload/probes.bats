@@ -99,6 +99,12 @@ data() {
 	jq -se 'any(.event == "sdt.library.reach" and (.file | endswith("/library.so")) and .places == 1) and
 		any(.event == "sdt.app.unknown" and .left_out == 1 and .places == 0)' <<<"$stdout"
 	[ "$(PATH=$PWD:$PATH ptrace-events --sdt --names probes)" = "$(ptrace-events --sdt --names ./probes)" ]
+	# A program without its loader has them, too.
+	mkdir bin
+	python3 -c 'import sys; sys.stdout.buffer.write(sys.stdin.buffer.read().replace(b"/ld-linux", b"/no-linux"))' \
+		<probes >bin/loaderless
+	chmod +x bin/loaderless
+	[ "$(PATH=$PWD/bin:$PATH ptrace-events --sdt --names loaderless 2>/dev/null)" = "$(ptrace-events --sdt --names ./probes)" ]
 	exits 0 ptrace-events --sdt "$(command -v true)"
 	[ -z "$(grep -v -e '^/' -e '^ ' <<<"$stdout")" ]
 	reports 1 "nothing: No such file or directory" ptrace-events --sdt nothing
