@@ -1012,7 +1012,7 @@ event 2000 1 1 job.end'
 	rules <<<'rules: [{after: os.exec, expect: os.exit, by: pid, within: 1h}]'
 	mkfifo in
 	exec 7<>in
-	exits 4 ptrace-run --os=process --check=rules.yaml -o run.log -- sh -c 'exec 3>&-; cat <in & sleep 0.1' 3>&-
+	exits 4 ptrace-run --os=process --check=rules.yaml -o run.log -- sh -c 'exec 3>&-; cat <in & until grep -qx cat /proc/$!/comm; do :; done' 3>&-
 	exits 4 ptrace-check rules.yaml run.log
 	exec 7>&-
 	exits 0 ptrace-run --os=process --check=rules.yaml -o run.log -- sh -c '/bin/true & wait'
@@ -1026,7 +1026,7 @@ event 2000 1 1 job.end'
 	exec 7<>in
 	for check in "" --check=rules.yaml; do
 		# shellcheck disable=SC2086 # there may be no option
-		run_split ptrace-run --os=sched $check -o run.log -- sh -c 'exec 3>&-; cat <in & sleep 0.1' 3>&-
+		run_split ptrace-run --os=sched $check -o run.log -- sh -c 'exec 3>&-; cat <in & until grep -qx cat /proc/$!/comm; do :; done' 3>&-
 		[[ $stderr == *" went on: cat ("* ]]
 		[ -z "$check" ] || [ "$status" -eq 4 ]
 		exits 4 ptrace-check rules.yaml run.log
