@@ -481,21 +481,27 @@ static enum ptrc_exit status_of(const struct ptrc_check *c)
 	return status;
 }
 
-/* If an expression of the rule can hold for no event, because it uses a field that none of the rule's events has, adds
- * a note that names the field. Then the rule may fail, see fail_by_note(). */
-static void note_members(struct ptrc_check *c, struct ptrc_trial *t)
+/* If an expression of the rule can hold for no event, because it names an event type or uses a field that none of the
+ * rule's events has, adds a note that names it. If it is a field, the rule may then fail, see fail_by_note(). A rule
+ * may name event types that the program has not used, so their names leave the verdict unchanged. */
+static void note_vain(struct ptrc_check *c, struct ptrc_trial *t)
 {
 	for (size_t i = 0; i < 2 * t->rule->event_count; i++) {
 		const struct ptrc_rule_event *e = &t->rule->events[i / 2];
-		struct ptrc_cli_texts vain = {0};
+		struct ptrc_where *where = e->wheres[i % 2];
+		struct ptrc_cli_texts vain = {0}, names = {0};
 
-		if ((t->has_type & 1U << i / 2) && e->wheres[i % 2])
-			ptrc_where_find_vain(e->wheres[i % 2], ptrc_query_missing_member, c->query,
-					     e->pattern, &vain);
+		if (!(t->has_type & 1U << i / 2) || !where)
+			continue;
+		ptrc_where_find_vain(where, ptrc_query_missing_member, c->query, e->pattern, &vain);
 		for (size_t k = 0; k < vain.count; k++)
 			if (add_note(t, "%s", vain.texts[k]))
 				fail_by_note(t, NULL);
 		ptrc_cli_free_copies(&vain);
+		ptrc_query_find_vain_names(c->query, where, e->pattern, &names);
+		for (size_t k = 0; k < names.count; k++)
+			add_note(t, "%s", names.texts[k]);
+		ptrc_cli_free_copies(&names);
 	}
 }
 
@@ -522,7 +528,7 @@ enum ptrc_exit ptrc_check_judge(struct ptrc_check *c)
 		show_events(c, &q->sources[i]);
 	}
 	for (size_t i = 0; i < c->rules->count; i++)
-		note_members(c, &c->judge.trials[i]);
+		note_vain(c, &c->judge.trials[i]);
 	return is_done ? status_of(c) : PTRC_EXIT_FAILED;
 }
 

@@ -614,19 +614,52 @@ static void find_pattern(const struct ptrc_query *q, const char *pattern, struct
 		note_pattern(q, pattern, !strpbrk(pattern, "*?[\\"), m);
 }
 
+/* Whether the expression may hold for an event whose name matches the pattern, or is any name if that is NULL. */
+static bool may_hold(const struct ptrc_query *q, struct ptrc_where *w, const char *events)
+{
+	const struct ptrc_reader_name *name;
+	bool is_found = false;
+
+	for (size_t place = 0; (name = next_name(q, &place));)
+		if (!events || ptrc_glob_matches(events, name->text))
+			is_found |= ptrc_where_try_name(w, name->text, name->size);
+	return is_found;
+}
+
 /* If the expression can hold for no event because it has names or patterns that match no event type, notes these. */
 static void find_where(const struct ptrc_query *q, struct ptrc_where *w, struct ptrc_missing *m)
 {
+	bool is_vain = !may_hold(q, w, NULL);
+	const void *at = NULL;
+	const char *missing;
+	bool is_name;
+
+	while (is_vain && (missing = ptrc_where_next_missing(w, &at, &is_name)))
+		note_pattern(q, missing, is_name, m);
+}
+
+void ptrc_query_find_vain_names(const struct ptrc_query *q, struct ptrc_where *w,
+				const char *events, struct ptrc_cli_texts *vain)
+{
+	bool is_vain = !may_hold(q, w, events);
 	const struct ptrc_reader_name *name;
 	const void *at = NULL;
 	const char *missing;
-	bool can_hold = false;
 	bool is_name;
 
-	for (size_t place = 0; (name = next_name(q, &place));)
-		can_hold |= ptrc_where_try_name(w, name->text, name->size);
-	while (!can_hold && (missing = ptrc_where_next_missing(w, &at, &is_name)))
-		note_pattern(q, missing, is_name, m);
+	while (is_vain && (missing = ptrc_where_next_missing(w, &at, &is_name))) {
+		struct ptrc_nearest nearest = {0};
+		char proposal[3 * TRACE_EVENT_NAME_MAX];
+		PTRC_SCOPED char *text = NULL;
+
+		for (size_t place = 0; is_name && (name = next_name(q, &place));)
+			if (name->is_known && ptrc_glob_matches(events, name->text))
+				ptrc_nearest_offer(&nearest, missing, name->text);
+		text = ptrc_cli_text("no event type that matches %s is called %s%s", events,
+				     missing,
+				     ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
+		ptrc_cli_add_copy(vain, text);
+	}
 }
 
 /* Whether a source may have event types whose names are unknown. */

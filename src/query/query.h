@@ -286,6 +286,12 @@ bool ptrc_query_has_type(const struct ptrc_query *, const char *name, struct ptr
  * be some, whose names match this pattern. Reads the logs again, up to the first event that has the field. */
 char *ptrc_query_missing_member(struct ptrc_query *, const struct ptrc_field *, const char *events);
 
+/* If the expression can hold for no event whose name matches the pattern `events`, adds to `vain` a message for each
+ * name or pattern with which it compares the field `event` and which none of these names matches. The messages propose
+ * similar names. */
+void ptrc_query_find_vain_names(const struct ptrc_query *, struct ptrc_where *, const char *events,
+				struct ptrc_cli_texts *vain);
+
 /* An event type, a process, a thread or a member of JSON data that the user named and sources lack. */
 struct ptrc_missing_name {
 	char *option;

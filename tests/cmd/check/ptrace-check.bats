@@ -102,6 +102,30 @@ rules() {
 		ptrace-check run.log --never 'app.x* were n > 3' --never 'app.x*?were'
 }
 
+@test "event types that an expression names and a log does not have are told" {
+	make_log
+	note="note: no event type that matches app.\* is called app.eror (did you mean 'app.error'?)"
+	rules <<-'END'
+		rules:
+		  - {name: file, never: app.*, where: "event == \"app.eror\""}
+	END
+	exits 0 ptrace-check rules.yaml run.log --never 'app.* where event == "app.eror" && len > 0' \
+		--times 'app.* where event ~ "app.eror" max 0' --before 'app.* where event == "app.eror" require app.ready'
+	for rule in file 'never app' 'count app' 'before app'; do
+		grep -A1 "^pass       $rule" stdout.txt | grep -qx " *$note"
+	done
+	# Of the two events of a rule, the one whose pattern does not match the name.
+	exits 4 ptrace-check run.log --after 'app.ready -> req.* where event == "app.error" || event == "req.en"'
+	[ "$(grep -c 'note: ' stdout.txt)" -eq 2 ]
+	grep -qx ' *note: no event type that matches req.\* is called app.error' stdout.txt
+	grep -qx " *note: no event type that matches req.\* is called req.en (did you mean 'req.end'?)" stdout.txt
+	# Only if the expression can hold for no event because of it.
+	for where in 'event == "app.eror" || event == "app.error"' 'event != "app.eror"' '!(event ~ "app.eror")'; do
+		exits 0 ptrace-check run.log --never "app.* where ($where) && len == 99"
+		fails grep -q note: stdout.txt
+	done
+}
+
 @test "events that lack the key are counted" {
 	made run.log <<-'END'
 		event 1000 1 1 a str:{"id":1}
