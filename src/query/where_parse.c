@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/base/nearest.h"
 #include "src/query/where_token.h"
@@ -375,21 +376,46 @@ static const char *hint_for(const struct ptrc_operand *a, const struct ptrc_oper
 					  : "; a duration has a unit, such as 5ms";
 }
 
-/* Refuses the expression if the field is an enum in all layouts, and none of these enums has a value that is named
- * by the string. */
+/* Whether the field `truncated` can have this value: see ptrc_reader_truncation(). Offers its values to `nearest`. */
+static bool is_truncation(const char *text, struct ptrc_nearest *nearest)
+{
+	static const char *const names[] = {"no", "record", "read"};
+	bool is_found = false;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		is_found |= !strcmp(names[i], text);
+		ptrc_nearest_offer(nearest, text, names[i]);
+	}
+	return is_found;
+}
+
+/* Whether the operand may have a value that is named by the string. Otherwise it is an enum; offers the names of its
+ * values to `nearest`. */
+static bool may_have_name(const struct ptrc_parser *p, const struct ptrc_operand *o,
+			  const struct ptrc_operand *string, struct ptrc_nearest *nearest)
+{
+	if (o->is_field && o->field.id == PTRC_FIELD_TRUNCATED)
+		return is_truncation(string->text, nearest);
+	return !o->is_field || o->field.id != PTRC_FIELD_MEMBER || o->field.name < 0 ||
+	       o->dimensions & PTRC_DIMENSION_BOOL || string->has_number ||
+	       ptrc_layouts_allow_text(p->layouts, o->field.name, string->text, nearest);
+}
+
+/* Refuses the expression if the operand `other` is an enum, and cannot have a value that is named by the string. A
+ * member of the data is an enum if it is one in all layouts. */
 static void check_name(struct ptrc_parser *p, const struct ptrc_operand *other,
 		       const struct ptrc_operand *string)
 {
 	const struct ptrc_field *f = &other->field;
+	bool is_member = f->id == PTRC_FIELD_MEMBER;
 	struct ptrc_nearest nearest = {0};
 	char proposal[300];
 
-	if (!other->is_field || f->id != PTRC_FIELD_MEMBER || f->name < 0 ||
-	    other->dimensions & PTRC_DIMENSION_BOOL || string->has_number ||
-	    ptrc_layouts_allow_text(p->layouts, f->name, string->text, &nearest))
+	if (may_have_name(p, other, string, &nearest))
 		return;
-	ptrc_parser_refuse(p, p->begin + string->at,
-			   "'%.60s' is no name of a value of data.%.80s%s", string->text, f->text,
+	ptrc_parser_refuse(p, p->begin + string->at, "'%.60s' is no name of a value of %s%.80s%s",
+			   string->text, is_member ? "data." : "",
+			   is_member ? f->text : ptrc_field_name(f->id),
 			   ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 }
 
