@@ -147,11 +147,15 @@ static void say_no_field(const char *name, const struct ptrc_layouts *l,
 			name);
 	else if (!nearest.count && !strncmp(name, member_prefix, PREFIX_BYTES))
 		ptrc_cli_because(why, "no layout has a field '%.80s'; see --decode", name);
-	/* Members of the data are known only after the logs were opened, so the name may be that of a member. */
-	else if (ptrc_layouts_name(l, name, strlen(name)) >= 0 ||
-		 (!nearest.count && l->is_open && !name[strspn(name, word_characters)]))
+	else if (ptrc_layouts_name(l, name, strlen(name)) >= 0)
 		ptrc_cli_because(why, "events have no field '%.80s' (did you mean 'data.%.80s'?)",
 				 name, name);
+	/* Members of the data are known only after the logs were opened, so the name may be that of a member. */
+	else if (!nearest.count && l->is_open && !name[strspn(name, word_characters)])
+		ptrc_cli_because(why,
+				 "events have no field '%.80s'; fields of the data are written "
+				 "data.NAME",
+				 name);
 	else
 		ptrc_cli_because(why, "events have no field '%.80s'%s", name,
 				 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));

@@ -219,7 +219,7 @@ shown() {
 	[ "$(shows --decode='req.*=char[1] c' --json --fields=end.data.c,data.c --first=1 2>said)" = \
 		'{"begin":{"data":{"c":"1"}},"end":{"data":{"c":","}}}' ]
 	refuses 2 "*--fields: events have no field 'duratoin' (did you mean 'duration'?)*" ptrace-dump --pairs --fields=duratoin run.log
-	refuses 2 "*--where: column 7: events have no field 'rows' (did you mean 'data.rows'?)*" ptrace-dump --where='1 +   rows == 1' run.log
+	refuses 2 "*--where: column 7: events have no field 'rows'; fields of the data are written data.NAME*" ptrace-dump --where='1 +   rows == 1' run.log
 	refuses 2 "*--fields: events have no field 'pidd' (did you mean 'pid'*" ptrace-dump --pairs --format=csv --fields=end.pidd run.log
 	refuses 2 "*--fields: 'begin.ns' is the same field as 'ns'*" ptrace-dump --pairs --fields=ns,begin.ns run.log
 	refuses 2 "*--fields: 'pid' is given twice*" ptrace-dump --pairs --fields=pid,pid run.log
