@@ -389,6 +389,7 @@ static bool take_side(size_t side, char *thing)
 	is_read = ptrc_query_scan(&query) && ptrc_query_run(&query);
 	ptrc_query_finish(&query, is_read);
 	ptrc_query_find_missing(&query, &missing);
+	ptrc_pairs_find_missing_types(&pairs, diff.asked_count, &query, &missing);
 	ptrc_pairs_find_missing(&pairs, &query, &missing);
 	losses = &query.sources->losses;
 	is_read &= !losses->read_error;
@@ -400,8 +401,9 @@ static bool take_side(size_t side, char *thing)
 	return is_read;
 }
 
-/* Prints messages about pairs that no event is of, and about events that were left out because they have no key. */
-static void report_pairs(void)
+/* Prints messages about pairs that no event is of, unless one of the names is in none of the logs, and about events
+ * that were left out because they have no key. */
+static void report_pairs(size_t log_count)
 {
 	for (size_t i = 0; i < diff.pair_count; i++) {
 		const struct ptrc_diff_pair *p = diff.pair_list[i];
@@ -419,7 +421,8 @@ static void report_pairs(void)
 					 (unsigned long long)without_key,
 					 without_key == 1 ? " has" : "s have", p->pair.by_text,
 					 without_key == 1 ? "was" : "were");
-		if (p->verdict == PTRC_DIFF_NONE && !alone && !without_key) {
+		if (p->verdict == PTRC_DIFF_NONE && !alone && !without_key &&
+		    !ptrc_missing_has(&missing, p->pair.name, log_count)) {
 			ptrc_cli_message(p->whole_name,
 					 "none of the compared events is of this pair");
 			is_failed = true;
@@ -469,7 +472,7 @@ static void put_diff(char **operands, size_t count)
 			ptrc_cli_message(NULL, "there is no event of a program to compare; "
 					       "--event='os.*' compares those of the operating "
 					       "system");
-		report_pairs();
+		report_pairs(befores.count + count);
 		is_failed |= ptrc_missing_report(&missing, befores.count + count);
 		ptrc_query_report_undecided(&query);
 		is_incomplete |= ptrc_query_undecided(&query) && !query.is_loss_allowed;

@@ -546,6 +546,14 @@ void ptrc_missing_note(struct ptrc_missing *m, const char *option, char *text)
 		(struct ptrc_missing_name){ptrc_cli_copy(option), text, m->source, 1};
 }
 
+bool ptrc_missing_has(const struct ptrc_missing *m, const char *option, size_t source_count)
+{
+	for (size_t i = 0; i < m->count; i++)
+		if (m->list[i].source_count >= source_count && !strcmp(m->list[i].option, option))
+			return true;
+	return false;
+}
+
 bool ptrc_missing_report(struct ptrc_missing *m, size_t source_count)
 {
 	bool is_any = false;

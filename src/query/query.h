@@ -315,6 +315,9 @@ void ptrc_query_find_missing(struct ptrc_query *, struct ptrc_missing *);
  * same if they differ in the similar names that they propose. */
 void ptrc_missing_note(struct ptrc_missing *, const char *option, char *text);
 
+/* Whether at least source_count sources lack something of this option. */
+bool ptrc_missing_has(const struct ptrc_missing *, const char *option, size_t source_count);
+
 /* Prints the messages of what at least source_count sources lack, and empties the list. Returns whether it printed
  * one. */
 bool ptrc_missing_report(struct ptrc_missing *, size_t source_count);

@@ -369,6 +369,32 @@ void ptrc_pair_report_order(const struct ptrc_pair *pair, const char *thing, boo
 			pair->name, field, advice);
 }
 
+/* Notes that no source has an event type of this name, which is one of the pair's. */
+static void find_type(const struct ptrc_query *q, const struct ptrc_pair *pair, const char *name,
+		      struct ptrc_missing *m)
+{
+	struct ptrc_nearest nearest = {0};
+	char proposal[4 * TRACE_EVENT_NAME_MAX];
+
+	if (ptrc_query_has_type(q, name, &nearest))
+		return;
+	ptrc_nearest_text(&nearest, proposal, sizeof(proposal));
+	ptrc_missing_note(m, pair->name,
+			  ptrc_cli_text("no event type is named '%s'%s", name, proposal));
+}
+
+void ptrc_pairs_find_missing_types(const struct ptrc_pairs *p, size_t count,
+				   const struct ptrc_query *q, struct ptrc_missing *m)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct ptrc_pair *pair = &p->list[i];
+
+		find_type(q, pair, pair->begin, m);
+		if (strcmp(pair->begin, pair->end) != 0)
+			find_type(q, pair, pair->end, m);
+	}
+}
+
 void ptrc_pairs_find_missing(const struct ptrc_pairs *p, struct ptrc_query *q,
 			     struct ptrc_missing *m)
 {

@@ -41,6 +41,11 @@ void ptrc_pair_report_order(const struct ptrc_pair *, const char *thing, bool is
  */
 bool ptrc_pairs_report_missing(const struct ptrc_pairs *, struct ptrc_query *, bool has_asked);
 
+/* Notes the event types of the first `count` pairs that no source has: each by itself, because another log may have only
+ * one of a pair's two. */
+void ptrc_pairs_find_missing_types(const struct ptrc_pairs *, size_t count,
+				   const struct ptrc_query *, struct ptrc_missing *);
+
 /* Notes the fields of `by` that are members of data and that no event of the pair has. */
 void ptrc_pairs_find_missing(const struct ptrc_pairs *, struct ptrc_query *, struct ptrc_missing *);
 

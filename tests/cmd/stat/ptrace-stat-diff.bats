@@ -251,7 +251,8 @@ verdict_of() {
 	reports 5 "*lost*" ptrace-stat --diff --fail-if='loss > +0' before.log lossy.log
 	answers 3 '.after.lost_events > 0 and (.after.complete | not)' ptrace-stat --diff --json before.log lossy.log
 	exits 0 ptrace-stat --diff --allow-loss before.log lossy.log
-	reports 1 "*a..b: none of the compared events is of this pair*" ptrace-stat --diff --pair=a..b before.log after.log
+	reports 1 "*req.begin..req.end: none of the compared events is of this pair" \
+		ptrace-stat --diff --pair=req -e 'db.*' before.log after.log
 	reports 3 "*req.begin: the data of 4000 events has 0 bytes, the layout wants 8*" ptrace-stat --diff --strict --decode='req.begin=u64 id' before.log after.log
 	prints 1 '' ptrace-stat --diff before.log none.log
 }
@@ -376,7 +377,17 @@ verdict_of() {
 	reports 1 "--where: no event has data.jbo (did you mean 'data.job'?)" \
 		ptrace-stat --diff --where='data.jbo == 1' 1.log 2.log
 	tells 1 "*ptrace-stat: job: no event job.begin has data.jbo (did you mean 'data.job'\?)" ptrace-stat --diff --pair='job by data.jbo' 1.log 2.log
+	for pair in job.begin..job.edn 'job.begin..job.edn by data.job'; do
+		reports 1 "job.begin..job.edn: no event type is named 'job.edn' (did you mean 'job.end'?)" \
+			ptrace-stat --diff --pair="$pair" 1.log 2.log
+	done
+	reports 1 "jb.begin..job.end: no event type is named 'jb.begin' (did you mean 'job.begin'?)" \
+		ptrace-stat --diff --pair=jb.begin..job.end 1.log 3.log
+	tells 1 "ptrace-stat: jbo: no event type is named 'jbo.begin' (did you mean 'job.begin'\?)
+ptrace-stat: jbo: no event type is named 'jbo.end' (did you mean 'job.end'\?)" ptrace-stat --diff --pair=jbo 1.log 3.log
 	# One of the logs has it. What two options name is missing once.
+	silently 0 ptrace-stat --diff --pair=job 3.log 1.log
+	silently 0 ptrace-stat --diff --pair=job.begin..other 1.log 3.log
 	silently 0 ptrace-stat --diff --pid=9 1.log 3.log
 	silently 0 ptrace-stat --diff --where='data.job == 1' 1.log 3.log
 	silently 0 ptrace-stat --diff -e other -e other --where='event == "other"' -e 'job.*' 1.log 3.log
