@@ -314,18 +314,19 @@ static void snapshot_made(void *arg, const struct ptrc_snapshot *snapshot)
 	ptrc_run_snapshots_add(&r->outcome.snapshots, snapshot);
 }
 
-/* Stores the patterns of --snapshot-on that matched no event type. */
+/* Stores the texts of --snapshot-on that lack something. */
 static void gather_snapshots(struct run *r)
 {
 	struct ptrc_snapshots *s = ptrc_server_snapshots(r->server);
-	const char *glob;
-	bool has_matched;
+	const char *text;
+	enum ptrc_snapshot_lack lack;
 
 	r->outcome.snapshots.is_wanted = s != NULL;
-	for (size_t i = 0; (glob = ptrc_snapshots_pattern(s, i, &has_matched)); i++)
-		if (!has_matched)
+	for (size_t i = 0; (text = ptrc_snapshots_pattern(s, i, &lack)); i++)
+		if (lack != PTRC_SNAPSHOT_LACKS_NOTHING)
 			*ptrc_append(r->outcome.snapshots.unmatched,
-				     r->outcome.snapshots.unmatched_count) = glob;
+				     r->outcome.snapshots.unmatched_count) =
+				(struct ptrc_idle_snapshot){ptrc_cli_copy(text), lack};
 }
 
 /* Whether the log has to say how COMMAND ended: if COMMAND failed, if the trace has events of the operating system, or

@@ -103,7 +103,7 @@ static void report_snapshots(const struct result *r, const char *name)
 	const struct ptrc_snapshots_state *s = &r->snapshots;
 
 	for (size_t i = 0; i < r->types.idle_snapshot_count; i++)
-		ptrc_unmatched_report_snapshot(name, r->types.idle_snapshots[i]);
+		ptrc_unmatched_report_snapshot(name, &r->types.idle_snapshots[i]);
 	if (s->failed)
 		ptrc_cli_message(name, "%llu snapshot%s could not be written: %s",
 				 (unsigned long long)s->failed, s->failed == 1 ? "" : "s",
@@ -129,8 +129,7 @@ static void put_snapshots(struct ptrc_json *j, const struct result *r)
 	ptrc_json_i64(j, "error", s->error);
 	ptrc_json_bool(j, "used_up", s->is_used_up);
 	ptrc_json_u64(j, "unseen_events", s->unseen_events);
-	ptrc_unmatched_snapshots_json((const char *const *)r->types.idle_snapshots,
-				      r->types.idle_snapshot_count, j);
+	ptrc_unmatched_snapshots_json(r->types.idle_snapshots, r->types.idle_snapshot_count, j);
 	ptrc_json_close(j, '}');
 }
 

@@ -244,12 +244,13 @@ static bool put_types(trace_id_t trace, const trace_event_set_t *filter, struct 
 }
 
 static bool put_pattern(struct page *p, const char *glob, enum ptrc_session_pattern kind,
-			bool has_matched)
+			bool has_matched, enum ptrc_snapshot_lack lack)
 {
 	const struct ptrc_session_type_record record = {
 		.name_size = (uint16_t)strlen(glob),
 		.is_filtered = (uint16_t)kind,
 		.events = has_matched,
+		.bytes = lack,
 	};
 
 	return is_before(p) || put_record(p, &record, glob, "");
@@ -262,7 +263,7 @@ int ptrc_filter_rules_page(trace_id_t trace, struct ptrc_snapshots *snapshots, u
 	struct page page = {.reply = reply, .from = from};
 	trace_event_set_t filter;
 	const char *glob;
-	bool has_matched;
+	enum ptrc_snapshot_lack lack;
 	int error = posix_trace_get_filter(trace, &filter) ?: load_patterns(trace, &patterns);
 
 	reply->body = PTRC_SESSION_BODY_PAGE;
@@ -276,10 +277,11 @@ int ptrc_filter_rules_page(trace_id_t trace, struct ptrc_snapshots *snapshots, u
 				 patterns.list[i].pt_how == POSIXTRACE_EXCLUDE
 					 ? PTRC_SESSION_PATTERN_IS_EXCLUDE
 					 : PTRC_SESSION_PATTERN_IS_ONLY,
-				 patterns.list[i].pt_has_matched))
+				 patterns.list[i].pt_has_matched, PTRC_SNAPSHOT_LACKS_NOTHING))
 			return 0;
-	for (size_t i = 0; (glob = ptrc_snapshots_pattern(snapshots, i, &has_matched)); i++)
-		if (!put_pattern(&page, glob, PTRC_SESSION_PATTERN_IS_SNAPSHOT, has_matched))
+	for (size_t i = 0; (glob = ptrc_snapshots_pattern(snapshots, i, &lack)); i++)
+		if (!put_pattern(&page, glob, PTRC_SESSION_PATTERN_IS_SNAPSHOT,
+				 lack == PTRC_SNAPSHOT_LACKS_NOTHING, lack))
 			return 0;
 	return 0;
 }

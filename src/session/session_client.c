@@ -448,7 +448,8 @@ static void add_record(struct ptrc_session_types *t, const struct ptrc_session_t
 		*ptrc_append(t->patterns, t->pattern_count) = pattern;
 	} else if (!r->events) {
 		*ptrc_append(t->idle_snapshots, t->idle_snapshot_count) =
-			ptrc_cli_copy_bytes(name, r->name_size);
+			(struct ptrc_idle_snapshot){ptrc_cli_copy_bytes(name, r->name_size),
+						    (enum ptrc_snapshot_lack)r->bytes};
 	}
 }
 
@@ -518,7 +519,7 @@ void ptrc_session_types_free(struct ptrc_session_types *t)
 	}
 	free(t->types);
 	for (size_t i = 0; i < t->idle_snapshot_count; i++)
-		free(t->idle_snapshots[i]);
+		free(t->idle_snapshots[i].text);
 	free(t->idle_snapshots);
 	free(t->patterns);
 	memset(t, 0, sizeof(*t));

@@ -115,8 +115,7 @@ struct ptrc_session_types {
 	size_t count;
 	struct posixtrace_pattern *patterns;
 	size_t pattern_count;
-	/* The patterns of --snapshot-on that match no event type. */
-	char **idle_snapshots;
+	struct ptrc_idle_snapshot *idle_snapshots;
 	size_t idle_snapshot_count;
 };
 

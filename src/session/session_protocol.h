@@ -162,12 +162,28 @@ struct ptrc_session_state {
  * A page (the body of a reply to TYPES) is a sequence of struct ptrc_session_type_record. The name and the layout
  * follow each record, both without a null byte, and are padded to a multiple of 8 bytes. A type without a layout
  * has .layout_size 0. A pattern also has a record: its .id is 0, its .is_filtered is an enum ptrc_session_pattern,
- * and its .events is 1 if the pattern matches a name.
+ * and its .events is 1 if the pattern matches a name. The .bytes of a text of --snapshot-on is an enum
+ * ptrc_snapshot_lack, and its .events is 1 if it lacks nothing.
  */
 enum ptrc_session_pattern {
 	PTRC_SESSION_PATTERN_IS_ONLY = 0,
 	PTRC_SESSION_PATTERN_IS_EXCLUDE = 1,
 	PTRC_SESSION_PATTERN_IS_SNAPSHOT = 2,
+};
+
+/* The part of a text of --snapshot-on that no event has: the name, which is a pattern or that of a pair's first event;
+ * the name of the pair's last event; or the field of `by`. */
+enum ptrc_snapshot_lack {
+	PTRC_SNAPSHOT_LACKS_NOTHING = 0,
+	PTRC_SNAPSHOT_LACKS_NAME = 1,
+	PTRC_SNAPSHOT_LACKS_END = 2,
+	PTRC_SNAPSHOT_LACKS_FIELD = 3,
+};
+
+/* A text of --snapshot-on that lacks something. */
+struct ptrc_idle_snapshot {
+	char *text;
+	enum ptrc_snapshot_lack lack;
 };
 
 struct ptrc_session_type_record {

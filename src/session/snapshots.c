@@ -261,12 +261,13 @@ void ptrc_snapshots_gather(const struct ptrc_snapshots *s, struct ptrc_snapshots
 	*state = s->state;
 }
 
-const char *ptrc_snapshots_pattern(struct ptrc_snapshots *s, size_t i, bool *has_matched)
+const char *ptrc_snapshots_pattern(struct ptrc_snapshots *s, size_t i,
+				   enum ptrc_snapshot_lack *lack)
 {
 	if (!s || i >= s->plan->count)
 		return NULL;
 	if (!i)
 		ptrc_watch_learn(s->watch);
-	*has_matched = ptrc_watch_has_matched(s->watch, i);
+	*lack = ptrc_watch_lack(s->watch, i);
 	return s->plan->texts[i];
 }

@@ -88,10 +88,9 @@ const struct ptrc_snapshot *ptrc_snapshots_finish(struct ptrc_snapshots *, int e
 
 /* Copies what STAT reports about snapshots. May be called while a snapshot is written. */
 void ptrc_snapshots_gather(const struct ptrc_snapshots *, struct ptrc_snapshots_state *);
-/* Returns text i of --snapshot-on, and whether an event type has matched it; NULL if there is no such text, or if
- * no snapshots are made. With i 0, first finds out for all texts whether they have matched. May be called while a
- * snapshot is written. */
-const char *ptrc_snapshots_pattern(struct ptrc_snapshots *, size_t i, bool *has_matched);
+/* Returns text i of --snapshot-on, and what it lacks; NULL if there is no such text, or if no snapshots are made. With
+ * i 0, first compares all texts with the names of new event types. May be called while a snapshot is written. */
+const char *ptrc_snapshots_pattern(struct ptrc_snapshots *, size_t i, enum ptrc_snapshot_lack *);
 
 /* Stops looking for events that make snapshots. Called before the stream is shut down. */
 void ptrc_snapshots_end(struct ptrc_snapshots *);

@@ -43,9 +43,19 @@ void ptrc_unmatched_json(const struct posixtrace_pattern *patterns, size_t count
 		ptrc_json_close(j, ']');
 }
 
-void ptrc_unmatched_report_snapshot(const char *name, const char *text)
+void ptrc_unmatched_report_snapshot(const char *name, const struct ptrc_idle_snapshot *s)
 {
-	ptrc_cli_message(name, "no event has a name that matches --snapshot-on=%s", text);
+	if (s->lack == PTRC_SNAPSHOT_LACKS_END)
+		ptrc_cli_message(name, "no event has the name of the end of --snapshot-on=%s",
+				 s->text);
+	else if (s->lack == PTRC_SNAPSHOT_LACKS_FIELD)
+		ptrc_cli_message(name,
+				 "no event of the pair that was read has the field of "
+				 "--snapshot-on=%s",
+				 s->text);
+	else
+		ptrc_cli_message(name, "no event has a name that matches --snapshot-on=%s",
+				 s->text);
 }
 
 void ptrc_unmatched_report_unseen(const char *name, uint64_t events)
@@ -55,12 +65,13 @@ void ptrc_unmatched_report_unseen(const char *name, uint64_t events)
 		       "--snapshot-on; a larger --stream-min-size helps");
 }
 
-void ptrc_unmatched_snapshots_json(const char *const *texts, size_t count, struct ptrc_json *j)
+void ptrc_unmatched_snapshots_json(const struct ptrc_idle_snapshot *list, size_t count,
+				   struct ptrc_json *j)
 {
 	ptrc_json_open(j, "unmatched", '[');
 	for (size_t i = 0; i < count; i++) {
 		ptrc_json_open(j, NULL, '{');
-		ptrc_json_bytes(j, "glob", texts[i], strlen(texts[i]));
+		ptrc_json_bytes(j, "glob", list[i].text, strlen(list[i].text));
 		ptrc_json_close(j, '}');
 	}
 	ptrc_json_close(j, ']');

@@ -32,7 +32,9 @@ struct condition {
 	/* The open pairs that have not made a snapshot, sorted by their first events. */
 	struct open_pair *oldest;
 	struct open_pair *newest;
+	/* Some event type has matched: the pattern or the pair's first event; the pair's last event. */
 	bool has_matched;
+	bool has_end;
 };
 
 /* A pair whose last event has not come. */
@@ -125,9 +127,11 @@ static bool needs(struct ptrc_watch *w, const char *name)
 		struct condition *c = &w->conditions[i];
 		const struct ptrc_pair *pair = c->glob ? NULL : &w->pairs.list[c->pair];
 		bool matches = pair ? !strcmp(name, pair->begin) : ptrc_glob_matches(c->glob, name);
+		bool is_end = pair && !strcmp(name, pair->end);
 
 		c->has_matched |= matches;
-		is_needed |= matches || (pair && !strcmp(name, pair->end));
+		c->has_end |= is_end;
+		is_needed |= matches || is_end;
 	}
 	return is_needed;
 }
@@ -151,9 +155,18 @@ void ptrc_watch_learn(struct ptrc_watch *w)
 		posixtrace_cursor_select(w->cursor, &w->wanted);
 }
 
-bool ptrc_watch_has_matched(const struct ptrc_watch *w, size_t i)
+enum ptrc_snapshot_lack ptrc_watch_lack(const struct ptrc_watch *w, size_t i)
 {
-	return w->conditions[i].has_matched;
+	const struct condition *c = &w->conditions[i];
+	const struct ptrc_pair *pair = c->glob ? NULL : &w->pairs.list[c->pair];
+
+	if (!c->has_matched)
+		return PTRC_SNAPSHOT_LACKS_NAME;
+	if (pair && !c->has_end)
+		return PTRC_SNAPSHOT_LACKS_END;
+	if (pair && !pair->has_key && pair->without_key > pair->cut_keys)
+		return PTRC_SNAPSHOT_LACKS_FIELD;
+	return PTRC_SNAPSHOT_LACKS_NOTHING;
 }
 
 /* ---- pairs ---- */

@@ -13,6 +13,7 @@
 #include <trace.h>
 
 #include "src/base/message.h"
+#include "src/session/session_protocol.h"
 
 struct ptrc_watch;
 
@@ -40,10 +41,10 @@ void ptrc_watch_pass(struct ptrc_watch *);
 /* Compares the names of new event types with the texts. May be called while a snapshot is written, and after
  * ptrc_watch_end(). */
 void ptrc_watch_learn(struct ptrc_watch *);
-/* Whether an event type has matched text number i: the pattern, or the first event of the pair. */
-bool ptrc_watch_has_matched(const struct ptrc_watch *, size_t i);
+/* The part of text number i that no event type has or, if it is the field of a pair, no event that was read. */
+enum ptrc_snapshot_lack ptrc_watch_lack(const struct ptrc_watch *, size_t i);
 
-/* Stops reading events. The watch is not freed, because ptrc_watch_has_matched() is called until the process ends.
+/* Stops reading events. The watch is not freed, because ptrc_watch_lack() is called until the process ends.
  * Returns the number of events that were lost before they were read. */
 uint64_t ptrc_watch_end(struct ptrc_watch *);
 

@@ -75,7 +75,7 @@ void ptrc_run_snapshots_add(struct ptrc_run_snapshots *s, const struct ptrc_snap
 void ptrc_run_snapshots_report(const struct ptrc_run_snapshots *s)
 {
 	for (size_t i = 0; i < s->unmatched_count; i++)
-		ptrc_unmatched_report_snapshot(NULL, s->unmatched[i]);
+		ptrc_unmatched_report_snapshot(NULL, &s->unmatched[i]);
 	if (s->unseen_events)
 		ptrc_unmatched_report_unseen(NULL, s->unseen_events);
 }

@@ -27,8 +27,8 @@ struct ptrc_run_snapshots {
 	size_t failed;
 	/* An event that should have made a snapshot made none, because --snapshot-max was reached. */
 	bool is_used_up;
-	/* The patterns of --snapshot-on that no event type has matched. */
-	const char **unmatched;
+	/* The texts of --snapshot-on that lack something. */
+	struct ptrc_idle_snapshot *unmatched;
 	size_t unmatched_count;
 	/* The number of events that were lost before it was known whether they should make a snapshot. */
 	uint64_t unseen_events;

@@ -92,6 +92,35 @@ is_closed() {
 	valid session <<<"$stdout"
 }
 
+@test "a pair whose end or whose field no event has is named at the end" {
+	cat >program <<-'END'
+		for name in "$@"; do
+			ptrace-event "$name" id=1
+		done
+	END
+	local end='job.begin..job.edn by data.id > 1h' field='job by data.idd > 1h'
+	reports 0 "no event has the name of the end of --snapshot-on=$end" \
+		ptrace-run -o run.log --json=result --snapshot-on="$end" -- sh program job.begin job.end
+	[ "$(jq -c .snapshots.unmatched result)" = "[{\"glob\":\"$end\"}]" ]
+	reports 0 "no event of the pair that was read has the field of --snapshot-on=$field" \
+		ptrace-run -o run.log --json=result --snapshot-on="$field" -- sh program job.begin job.end
+	[ "$(jq -c .snapshots.unmatched result)" = "[{\"glob\":\"$field\"}]" ]
+	# The begin is the first that is missed, and one event with the field is enough.
+	reports 0 "no event has a name that matches --snapshot-on=$field" \
+		ptrace-run -o run.log --snapshot-on="$field" -- sh program job.end
+	says_nothing ptrace-run -o run.log --snapshot-on="$field" -- \
+		sh -c 'sh program job.begin job.end; ptrace-event job.end idd=1'
+	session --snapshot-on="$end" --snapshot-on="$field" --snapshot-on='job by data.id > 1h'
+	for name in job.begin job.end; do
+		ptrace-event --pid="$pid" "$name" id=1
+	done
+	exits 0 ptrace-shutdown --json "$me.a"
+	[ "$stderr" = "ptrace-shutdown: $me.a: no event has the name of the end of --snapshot-on=$end
+ptrace-shutdown: $me.a: no event of the pair that was read has the field of --snapshot-on=$field" ]
+	jq -e --arg end "$end" --arg field "$field" '[.snapshots.unmatched[].glob] == [$end, $field]' <<<"$stdout"
+	valid session <<<"$stdout"
+}
+
 @test "how many there are is bounded, and how often they come" {
 	: >"$me.a.snapshot-001"
 	echo mine >"$me.a.snapshot-003"
