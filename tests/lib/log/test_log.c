@@ -668,9 +668,10 @@ TEST(flush_that_failed_midway_writes_no_event_into_a_pipe_twice, "", NEEDS_KEEPE
 
 	char path[32];
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", ends[1]);
-	drain_start(&drain, CHECK_SYS(open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)),
-		    ts_temp_file());
-	CHECK_SYS(fcntl(drain.from, F_SETFL, 0));
+	/* The thread would end at once if it read before the descriptor blocks. */
+	int from = CHECK_SYS(open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+	CHECK_SYS(fcntl(from, F_SETFL, 0));
+	drain_start(&drain, from, ts_temp_file());
 	ts_flush(trid);
 	/* The others are START and those of the two flushes. */
 	CHECK_GT(counts_of(trid).pt_log_events, COUNT);
