@@ -573,6 +573,10 @@ struct ptrc_inspected_system {
  */
 int ptrc_inspect_process(pid_t, struct ptrc_inspected_process *);
 
+/* The number of streams that trace a process or, if no program with the library has run in it yet, that would
+ * trace such a program. 0 also after an error. */
+unsigned int ptrc_inspect_traces(pid_t);
+
 /* The newest version of the shared memory that the library of the caller knows. */
 unsigned int ptrc_shared_version(void);
 

@@ -240,13 +240,6 @@ static bool record(const char *name, const struct ptrc_buffer *data, bool is_giv
 	return false;
 }
 
-static unsigned int stream_count(pid_t process)
-{
-	struct ptrc_inspected_process p;
-
-	return process && !ptrc_inspect_process(process, &p) ? p.pt_streams : 0;
-}
-
 /* Records the event for the process that the user named or, if the user named none, for the script that runs this
  * command. Returns false after a message. */
 static bool find_and_record(const char *name, const struct ptrc_buffer *data, struct result *r)
@@ -262,7 +255,7 @@ static bool find_and_record(const char *name, const struct ptrc_buffer *data, st
 		return false;
 	/* If this process has no stream that the script lacks, the script's streams do not want the event, or have lost
 	 * and counted it. */
-	if (r->streams || stream_count(getpid()) <= stream_count(r->pid))
+	if (r->streams || (r->pid && ptrc_inspect_traces(getpid()) <= ptrc_inspect_traces(r->pid)))
 		return true;
 	/* A shell may run the last command of the script in its own process; then this process is the script. */
 	if (!record(name, data, false, &own))

@@ -194,6 +194,21 @@ int ptrc_inspect_process(pid_t pid, struct ptrc_inspected_process *process)
 	return 0;
 }
 
+unsigned int ptrc_inspect_traces(pid_t pid)
+{
+	struct ptrc_target target;
+	struct ptrc_page page;
+	struct ptrc_page_entry e;
+	unsigned int count = 0;
+
+	if (ptrc_target_look(pid, &target, &page))
+		return 0;
+	for (uint32_t i = 0; i < PTRC_PAGE_SLOT_COUNT; i++)
+		count += ptrc_page_slot(&page, i, &e);
+	ptrc_target_rest(&target);
+	return count;
+}
+
 /* Returns the slot of the process's page that names stream number `number`, counted from 0. Returns NULL if
  * there are fewer streams. */
 static const struct ptrc_page_slot *find_slot(const struct view *v, unsigned int number)
