@@ -400,7 +400,8 @@ void ptrc_log_whose_sort(struct ptrc_log_whose *x)
 	x->process_count = kept;
 	/* A copy of the log gets the payloads. */
 	for (size_t i = 0; i < kept; i++)
-		memcpy(x->processes[i].payload, &x->processes[i].head, sizeof(x->processes[i].head));
+		memcpy(x->processes[i].payload, &x->processes[i].head,
+		       sizeof(x->processes[i].head));
 	sort_threads(x);
 	/* A ring may have its first CLOCK packets twice, so equal ones are dropped. */
 	if (x->clock_count)
