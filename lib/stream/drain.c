@@ -497,13 +497,11 @@ static void commit_chunk(struct ptrc_drain *d, const struct ptrc_drain_note *not
 	/* The drain still has the chunk pinned if the keeper commits each stretch before it asks
 	 * for the next one. */
 	bool is_inside = d->is_pinned;
+	bool is_there = is_inside || pin(d, note->chunk);
 
-	if (!is_inside && !pin(d, note->chunk)) {
-		take_back_loss(d, note);
-		return;
-	}
-	if (PTRC_CHUNK_GEN(d->pinned.word) != note->gen) {
-		unpin(d);
+	if (!is_there || PTRC_CHUNK_GEN(d->pinned.word) != note->gen) {
+		if (is_there)
+			unpin(d);
 		take_back_loss(d, note);
 		return;
 	}
