@@ -630,10 +630,8 @@ int ptrc_reader_select_last(struct ptrc_reader *r, uint64_t count, int64_t until
 	return select_log(r, &span, 1, types, NULL);
 }
 
-const char *ptrc_reader_truncation(const struct ptrc_reader *r)
+const char *ptrc_truncation_word(int status)
 {
-	int status = r->event.posix_truncation_status;
-
 	return status == POSIX_TRACE_NOT_TRUNCATED	? "no"
 	       : status == POSIX_TRACE_TRUNCATED_RECORD ? "record"
 							: "read";

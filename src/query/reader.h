@@ -298,8 +298,13 @@ int ptrc_reader_refresh(struct ptrc_reader *, unsigned long first);
 /* The greatest error of the time of the latest event, or PTRC_BOUND_UNKNOWN. */
 int64_t ptrc_reader_bound(const struct ptrc_reader *);
 
-/* The truncation status of the latest event: "no", "record" or "read". */
-const char *ptrc_reader_truncation(const struct ptrc_reader *);
+/* The word for a truncation status of <trace.h>: "no", "record" or "read". */
+const char *ptrc_truncation_word(int status);
+/* That of the latest event. */
+static inline const char *ptrc_reader_truncation(const struct ptrc_reader *r)
+{
+	return ptrc_truncation_word(r->event.posix_truncation_status);
+}
 
 /* Looks up the type for ptrc_reader_type(), and stores it, at the first event of the type. */
 struct ptrc_type *ptrc_reader_new_type(struct ptrc_reader *, trace_event_id_t);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "src/base/nearest.h"
+#include "src/query/reader.h"
 #include "src/query/where_token.h"
 
 /* Limits of an expression. They are far above what users write, and far below what would overflow the stack. */
@@ -376,15 +377,16 @@ static const char *hint_for(const struct ptrc_operand *a, const struct ptrc_oper
 					  : "; a duration has a unit, such as 5ms";
 }
 
-/* Whether the field `truncated` can have this value: see ptrc_reader_truncation(). Offers its values to `nearest`. */
+/* Whether the field `truncated` can have this value. Offers its values to `nearest`. */
 static bool is_truncation(const char *text, struct ptrc_nearest *nearest)
 {
-	static const char *const names[] = {"no", "record", "read"};
+	static const int statuses[] = {POSIX_TRACE_NOT_TRUNCATED, POSIX_TRACE_TRUNCATED_RECORD,
+				       POSIX_TRACE_TRUNCATED_READ};
 	bool is_found = false;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		is_found |= !strcmp(names[i], text);
-		ptrc_nearest_offer(nearest, text, names[i]);
+	for (size_t i = 0; i < sizeof(statuses) / sizeof(*statuses); i++) {
+		is_found |= !strcmp(ptrc_truncation_word(statuses[i]), text);
+		ptrc_nearest_offer(nearest, text, ptrc_truncation_word(statuses[i]));
 	}
 	return is_found;
 }
