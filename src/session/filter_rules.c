@@ -244,12 +244,12 @@ static bool put_types(trace_id_t trace, const trace_event_set_t *filter, struct 
 }
 
 static bool put_pattern(struct page *p, const char *glob, enum ptrc_session_pattern kind,
-			bool has_matched, enum ptrc_snapshot_lack lack)
+			enum ptrc_snapshot_lack lack)
 {
 	const struct ptrc_session_type_record record = {
 		.name_size = (uint16_t)strlen(glob),
 		.is_filtered = (uint16_t)kind,
-		.events = has_matched,
+		.events = lack == PTRC_SNAPSHOT_LACKS_NOTHING,
 		.bytes = lack,
 	};
 
@@ -277,11 +277,11 @@ int ptrc_filter_rules_page(trace_id_t trace, struct ptrc_snapshots *snapshots, u
 				 patterns.list[i].pt_how == POSIXTRACE_EXCLUDE
 					 ? PTRC_SESSION_PATTERN_IS_EXCLUDE
 					 : PTRC_SESSION_PATTERN_IS_ONLY,
-				 patterns.list[i].pt_has_matched, PTRC_SNAPSHOT_LACKS_NOTHING))
+				 patterns.list[i].pt_has_matched ? PTRC_SNAPSHOT_LACKS_NOTHING
+								 : PTRC_SNAPSHOT_LACKS_NAME))
 			return 0;
 	for (size_t i = 0; (glob = ptrc_snapshots_pattern(snapshots, i, &lack)); i++)
-		if (!put_pattern(&page, glob, PTRC_SESSION_PATTERN_IS_SNAPSHOT,
-				 lack == PTRC_SNAPSHOT_LACKS_NOTHING, lack))
+		if (!put_pattern(&page, glob, PTRC_SESSION_PATTERN_IS_SNAPSHOT, lack))
 			return 0;
 	return 0;
 }

@@ -162,8 +162,8 @@ struct ptrc_session_state {
  * A page (the body of a reply to TYPES) is a sequence of struct ptrc_session_type_record. The name and the layout
  * follow each record, both without a null byte, and are padded to a multiple of 8 bytes. A type without a layout
  * has .layout_size 0. A pattern also has a record: its .id is 0, its .is_filtered is an enum ptrc_session_pattern,
- * and its .events is 1 if the pattern matches a name. The .bytes of a text of --snapshot-on is an enum
- * ptrc_snapshot_lack, and its .events is 1 if it lacks nothing.
+ * its .bytes is an enum ptrc_snapshot_lack, and its .events is 1 if it lacks nothing. A pattern of --only or --exclude
+ * can lack only the name.
  */
 enum ptrc_session_pattern {
 	PTRC_SESSION_PATTERN_IS_ONLY = 0,
