@@ -398,7 +398,7 @@ void ptrc_log_whose_sort(struct ptrc_log_whose *x)
 		x->processes[kept++] = *p;
 	}
 	x->process_count = kept;
-	/* A copy of the log gets the payloads. */
+	/* log_copy.c writes the payloads into a copy of the log, so they get what was combined. */
 	for (size_t i = 0; i < kept; i++)
 		memcpy(x->processes[i].payload, &x->processes[i].head,
 		       sizeof(x->processes[i].head));
