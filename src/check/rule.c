@@ -440,17 +440,18 @@ struct mistake {
 
 /* Accepts fields that no layout has, and values of any type for those of other layouts, before the logs are open
  * (q NULL), and if none of the events has a type in the logs: a type that a program has not used has no layout there.
- * Accepts fields as members of JSON data only if an event of the rule has such data. */
+ * Otherwise only the layouts of these events count. */
 static void open_layouts(struct ptrc_rules *rules, struct ptrc_query *q,
 			 const struct ptrc_rule_event *events, size_t count)
 {
 	struct ptrc_layouts *l = rules->layouts;
 
 	l->is_open = true;
-	l->has_json &= !q;
+	if (q)
+		ptrc_layouts_leave_out(l);
 	for (size_t i = 0; q && i < count; i++) {
 		l->is_open &= !ptrc_query_has_match(q, events[i].pattern);
-		l->has_json |= ptrc_query_has_json(q, events[i].pattern);
+		ptrc_query_take_layouts(q, events[i].pattern);
 	}
 }
 
@@ -537,13 +538,12 @@ void ptrc_rules_bind(struct ptrc_rules *rules)
 
 bool ptrc_rules_bind_again(struct ptrc_rules *rules, struct ptrc_query *q)
 {
-	bool has_json = rules->layouts->has_json;
 	char place[PATH_MAX + 48];
 	struct mistake m;
 	bool is_right = bind(rules, q, &m);
 
 	rules->layouts->is_open = false;
-	rules->layouts->has_json = has_json;
+	ptrc_layouts_take_all(rules->layouts);
 	if (is_right)
 		return true;
 	snprintf(place, sizeof(place), "%s:%zu:%zu", rules->file, m.mark->line, m.mark->column);

@@ -89,6 +89,25 @@ static struct ptrc_layout *add(struct ptrc_layouts *l, const char *text,
 	return layout;
 }
 
+void ptrc_layouts_leave_out(struct ptrc_layouts *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		l->layouts[i]->is_left_out = true;
+	l->has_json = false;
+}
+
+void ptrc_layouts_take(struct ptrc_layouts *l, size_t number)
+{
+	l->layouts[number]->is_left_out = false;
+	l->has_json |= l->layouts[number]->is_json;
+}
+
+void ptrc_layouts_take_all(struct ptrc_layouts *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		ptrc_layouts_take(l, i);
+}
+
 bool ptrc_layouts_add(struct ptrc_layouts *l, const char *pattern, const char *text,
 		      struct ptrc_cli_reason *why)
 {
@@ -164,16 +183,35 @@ static unsigned int dimensions_of(const struct ptrc_layout_field *f)
 	}
 }
 
+static bool has_name(const struct ptrc_layout *l, int name)
+{
+	for (size_t k = 0; k < l->model->count; k++)
+		if (l->names[k] == name)
+			return true;
+	return false;
+}
+
+/* Whether a layout that is not left out has a field of this name. */
+static bool is_name_used(const struct ptrc_layouts *l, int name)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (!l->layouts[i]->is_left_out && has_name(l->layouts[i], name))
+			return true;
+	return false;
+}
+
 bool ptrc_layouts_allow_text(const struct ptrc_layouts *l, int name, const char *text,
 			     struct ptrc_nearest *nearest)
 {
+	bool is_used = is_name_used(l, name);
 	bool is_allowed = false;
 
 	for (size_t i = 0; i < l->count; i++)
 		for (size_t k = 0; k < l->layouts[i]->model->count; k++) {
 			const struct ptrc_layout_field *f = &l->layouts[i]->model->fields[k];
 
-			if (l->layouts[i]->names[k] != name)
+			if (l->layouts[i]->names[k] != name ||
+			    (is_used && l->layouts[i]->is_left_out))
 				continue;
 			is_allowed |= !f->member_count;
 			for (uint32_t m = 0; m < f->member_count; m++) {
@@ -187,6 +225,7 @@ bool ptrc_layouts_allow_text(const struct ptrc_layouts *l, int name, const char 
 struct ptrc_layout_uses ptrc_layouts_uses(const struct ptrc_layouts *l, int name)
 {
 	struct ptrc_layout_uses uses = {0};
+	bool is_used = is_name_used(l, name);
 
 	for (size_t i = 0; i < l->count; i++) {
 		const struct ptrc_layout *layout = l->layouts[i];
@@ -194,7 +233,7 @@ struct ptrc_layout_uses ptrc_layouts_uses(const struct ptrc_layouts *l, int name
 		for (size_t k = 0; k < layout->model->count; k++) {
 			const struct ptrc_layout_field *f = &layout->model->fields[k];
 
-			if (layout->names[k] != name)
+			if (layout->names[k] != name || (is_used && layout->is_left_out))
 				continue;
 			uses.dimensions |= f->count ? PTRC_DIMENSION_ARRAY : dimensions_of(f);
 			uses.element_dimensions |= dimensions_of(f);

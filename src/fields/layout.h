@@ -26,6 +26,9 @@ struct ptrc_layout {
 	bool has_code;
 	/* The index of this layout among all layouts. */
 	size_t number;
+	/* Set while an expression is read for which this layout does not count: it is for no event that has this
+	 * layout. */
+	bool is_left_out;
 };
 
 /* The number of a field without a name; ptrc_layouts_name() never returns it. */
@@ -40,7 +43,7 @@ struct ptrc_layouts {
 	/* Set if the events are pairs: ptrc_field_find() then reads names of fields such as
 	 * duration and begin.pid. */
 	bool is_for_pairs;
-	/* Set if, by some layout, all data of an event is one JSON text. Such data may have any members. */
+	/* Set if, by some layout that is not left out, all data of an event is one JSON text. Such data may have any members. */
 	bool has_json;
 	/* Set if logs and sessions that are opened later may bring more layouts. An expression may then name a
 	 * field that no layout has: the field gets a value once a layout has it. */
@@ -49,6 +52,12 @@ struct ptrc_layouts {
 	 * event has. */
 	bool takes_unknown;
 };
+
+/* Before an expression is read for which only some layouts count: ptrc_layouts_leave_out() leaves out all, and
+ * ptrc_layouts_take() takes in the one with this index in `layouts`. ptrc_layouts_take_all() takes in all again. */
+void ptrc_layouts_leave_out(struct ptrc_layouts *);
+void ptrc_layouts_take(struct ptrc_layouts *, size_t number);
+void ptrc_layouts_take_all(struct ptrc_layouts *);
 
 /* Adds a layout for the events whose names match the pattern. If an event matches several patterns, it gets the
  * layout that was added first. Copies both texts. If the layout is wrong, returns false, and stores the reason,
@@ -71,7 +80,8 @@ const struct ptrc_layout *ptrc_layouts_find(const struct ptrc_layouts *, const c
 /* The number of a field's name, which is its index in `names`; -1 if no layout has a field of this name. */
 int ptrc_layouts_name(const struct ptrc_layouts *, const char *name, size_t size);
 
-/* Properties of all fields of one name, in all layouts. `dimensions` is the set of the dimensions
+/* Properties of all fields of one name, in all layouts that are not left out or, if none of these has such a field, in
+ * all. `dimensions` is the set of the dimensions
  * (PTRC_DIMENSION_*) of their values, `element_dimensions` the same with those of the elements of arrays.
  * `element_count` is the number of elements of the longest array, or 0 if no field is an array. `is_json` is set if
  * one of the fields is JSON. */
@@ -86,7 +96,7 @@ struct ptrc_layout_uses ptrc_layouts_uses(const struct ptrc_layouts *, int name)
 
 struct ptrc_nearest;
 
-/* Whether some field whose name has the number `name` can have the value `text`, because the field is no enum, or
+/* Whether some field whose name has the number `name`, in one of the same layouts, can have the value `text`, because the field is no enum, or
  * is an enum with a member named `text`. Offers the names of all members to `nearest`. */
 bool ptrc_layouts_allow_text(const struct ptrc_layouts *, int name, const char *text,
 			     struct ptrc_nearest *nearest);

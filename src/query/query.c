@@ -597,7 +597,7 @@ bool ptrc_query_has_match(const struct ptrc_query *q, const char *pattern)
 	return false;
 }
 
-bool ptrc_query_has_json(struct ptrc_query *q, const char *pattern)
+void ptrc_query_take_layouts(struct ptrc_query *q, const char *pattern)
 {
 	for (size_t i = 0; i < q->source_count; i++) {
 		struct ptrc_source *s = &q->sources[i];
@@ -609,11 +609,10 @@ bool ptrc_query_has_json(struct ptrc_query *q, const char *pattern)
 					? ptrc_view_layout(&s->view, &q->layouts, id)
 					: NULL;
 
-			if (layout && layout->is_json)
-				return true;
+			if (layout)
+				ptrc_layouts_take(&q->layouts, layout->number);
 		}
 	}
-	return false;
 }
 
 static void find_pattern(const struct ptrc_query *q, const char *pattern, struct ptrc_missing *m)

@@ -266,8 +266,8 @@ void ptrc_query_report_undecided(const struct ptrc_query *);
 
 /* Whether a source has an event type whose name the pattern matches. */
 bool ptrc_query_has_match(const struct ptrc_query *, const char *pattern);
-/* Whether all data of such an event type is one JSON text. */
-bool ptrc_query_has_json(struct ptrc_query *, const char *pattern);
+/* After ptrc_layouts_leave_out(): takes in the layouts of these event types. */
+void ptrc_query_take_layouts(struct ptrc_query *, const char *pattern);
 
 /* Called after ptrc_query_finish(): whether no event is missing, and each event could be decided. */
 bool ptrc_query_lacks_nothing(const struct ptrc_query *);

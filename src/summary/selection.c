@@ -368,41 +368,47 @@ static void find_keys(struct ptrc_selection *s)
 	q->layouts.is_for_pairs = is_for_pairs;
 }
 
-/* Whether --event leaves an event whose data is JSON. The other event of a pair need not match --event. */
-static bool leaves_json(const struct ptrc_selection *s)
+/* Takes in the layouts of the events that --event leaves. The other event of a pair need not match --event. */
+static void take_layouts(struct ptrc_selection *s)
 {
 	struct ptrc_query *q = s->query;
-	bool is_found = !q->select.globs.count;
 
+	if (!q->select.globs.count)
+		return;
+	ptrc_layouts_leave_out(&q->layouts);
 	for (size_t i = 0; i < q->select.globs.count; i++)
-		is_found |= ptrc_query_has_json(q, q->select.globs.texts[i]);
-	for (size_t i = 0; i < s->pairs->count; i++)
-		is_found |= ptrc_query_has_json(q, s->pairs->list[i].begin) ||
-			    ptrc_query_has_json(q, s->pairs->list[i].end);
-	return is_found || (s->pairs->is_by_name &&
-			    (ptrc_query_has_json(q, "*.begin") || ptrc_query_has_json(q, "*.end")));
+		ptrc_query_take_layouts(q, q->select.globs.texts[i]);
+	for (size_t i = 0; i < s->pairs->count; i++) {
+		ptrc_query_take_layouts(q, s->pairs->list[i].begin);
+		ptrc_query_take_layouts(q, s->pairs->list[i].end);
+	}
+	if (s->pairs->is_by_name) {
+		ptrc_query_take_layouts(q, "*.begin");
+		ptrc_query_take_layouts(q, "*.end");
+	}
 }
 
-/* Reads the expressions again, because the layouts of the logs are known now. Members of JSON data, which may have any
- * name and type, are accepted only if an event that the expression is for has such data. */
+/* Reads the expressions again, because the layouts of the logs are known now. Only the layouts of events that an
+ * expression is for count: members of JSON data, which may have any name and type, are accepted only if one of these
+ * events has such data. */
 static void close_layouts(struct ptrc_selection *s)
 {
 	struct ptrc_query *q = s->query;
-	bool has_json = q->layouts.has_json;
 
 	q->layouts.is_open = false;
 	find_keys(s);
-	q->layouts.has_json = has_json && leaves_json(s);
+	take_layouts(s);
 	for (size_t i = 0; i < s->wheres.count; i++) {
 		struct ptrc_where *w = read_where(s, "--where", s->wheres.texts[i]);
 
 		ptrc_where_free(q->select.wheres[i]);
 		q->select.wheres[i] = w;
 	}
+	ptrc_layouts_leave_out(&q->layouts);
 	if (q->select.around)
-		q->layouts.has_json = ptrc_query_has_json(q, q->select.around);
+		ptrc_query_take_layouts(q, q->select.around);
 	read_around(s);
-	q->layouts.has_json = has_json;
+	ptrc_layouts_take_all(&q->layouts);
 }
 
 bool ptrc_selection_open(struct ptrc_selection *s, char **operands, size_t count)

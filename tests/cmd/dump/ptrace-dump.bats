@@ -37,12 +37,14 @@ one_event() {
 	exits 0 ptrace-dump --count --where='data.text == 5' --decode='posix_trace_stop=u8 text' run.log
 }
 
-@test "a mistake in an expression is told if --event leaves no event with JSON data" {
+@test "a mistake in an expression is told if --event leaves no event of another layout" {
 	made run.log <<-'END'
 		layout job enum u8 {ok, failed} status, str who
 		layout sh json
+		layout other u8 status, u8 who
 		event 1000 1 1 job u8:1 str:me
 		event 2000 1 1 sh str:{"status":"down","who":5}
+		event 3000 1 1 other u8:7 u8:5
 	END
 	bad="column 16: 'faild' is no name of a value of data.status (did you mean 'failed'?). Try*"
 	reports 2 "--where: $bad" ptrace-dump --event='jo*' --where='data.status == "faild"' run.log
@@ -51,6 +53,7 @@ one_event() {
 	exits 2 ptrace-export --to=chrome --event=job --where='data.status == "faild"' run.log
 	exits 2 ptrace-report --text --event=job --where='data.status == "faild"' run.log
 	exits 2 ptrace-dump --event=job --where='data.who == 5' run.log
+	prints 0 1 ptrace-dump --count --event=job --event=other --where='data.who == 5' run.log
 	reports 2 "--around: $bad" ptrace-dump --around='job where data.status == "faild"' run.log
 	# An event with JSON data may have any value in a member of this name.
 	prints 0 1 ptrace-dump --count --where='data.status == "down"' run.log
