@@ -352,13 +352,8 @@ template <class T, bool is_final> struct piece {
 		from = text.data();
 		size = text.size();
 		/* A reader takes a null byte for the end of the text, so the text is cut there. */
-		if (kind_of<T>() == kind::text && size) {
-			const void *end = std::memchr(from, 0, size);
-
-			if (end)
-				size = static_cast<std::size_t>(static_cast<const char *>(end) -
-								static_cast<const char *>(from));
-		}
+		if (kind_of<T>() == kind::text && size)
+			size = strnlen(text.data(), size);
 	}
 
 	template <class U>
@@ -412,8 +407,14 @@ template <class T, bool is_final> struct piece {
 		} else if constexpr (of.size != 0) {
 			std::memcpy(data + at, fixed, of.size);
 		} else {
+			const void *bytes = from;
+
+			/* Else gcc warns about an argument that is one of two literals, as if it
+			 * could be longer than both. */
+			if (!__builtin_constant_p(size))
+				__asm__("" : "+r"(bytes));
 			if (size)
-				std::memcpy(data + at, from, size);
+				std::memcpy(data + at, bytes, size);
 			if constexpr (has_null)
 				data[at + size] = 0;
 		}
