@@ -86,7 +86,7 @@ __attribute__((noreturn)) static void end_by(enum ending ending)
 }
 
 /* Waits for the end of the child, which must have ended in this way. */
-__attribute__((unused)) static void expect_ending(pid_t pid, enum ending ending)
+static inline void expect_ending(pid_t pid, enum ending ending)
 {
 	int status = harness_reap(pid);
 

@@ -290,8 +290,7 @@ __attribute__((format(printf, 1, 0))) static inline void harness_vnote(const cha
 		memcpy(harness_shared->text + at, line, (size_t)len);
 }
 
-__attribute__((format(printf, 1, 2), unused)) static inline void harness_note(const char *format,
-									      ...)
+__attribute__((format(printf, 1, 2))) static inline void harness_note(const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
@@ -313,7 +312,7 @@ __attribute__((noreturn, format(printf, 1, 2))) static inline void harness_fail(
 	_exit(1);
 }
 
-__attribute__((noreturn, unused)) static inline void harness_skip(const char *reason)
+__attribute__((noreturn)) static inline void harness_skip(const char *reason)
 {
 	if (harness_shared) {
 		/* The result line shows the first note as the reason, so earlier notes are
@@ -335,7 +334,7 @@ static inline int64_t harness_now_ns(void)
 
 /* Whether the case has run for less than three seconds. A case that tries a race in many rounds stops at that time,
  * because a slow machine would take too long for all rounds. */
-__attribute__((unused)) static inline bool harness_has_time(void)
+static inline bool harness_has_time(void)
 {
 	return harness_now_ns() - harness_begin_ns < INT64_C(3000000000);
 }
@@ -362,7 +361,7 @@ static inline int64_t harness_patience_ms(void)
 
 /* How often the calling thread has slept (given up its processor to wait) so far. Times when the
  * kernel took the processor away do not count. */
-__attribute__((unused)) static inline long harness_naps(void)
+static inline long harness_naps(void)
 {
 	struct rusage usage;
 	getrusage(RUSAGE_THREAD, &usage);
@@ -370,7 +369,7 @@ __attribute__((unused)) static inline long harness_naps(void)
 }
 
 /* A case that tries many points one by one shall try only every n-th; this is n. */
-__attribute__((unused)) static inline unsigned int harness_sample(void)
+static inline unsigned int harness_sample(void)
 {
 	const char *text = getenv("PTRC_TEST_SAMPLE");
 	int sample = text ? atoi(text) : 1;
@@ -378,7 +377,7 @@ __attribute__((unused)) static inline unsigned int harness_sample(void)
 }
 
 /* A random number below the bound: the first point of a sample. 0 if all points are tried. */
-__attribute__((unused)) static inline unsigned int harness_random(unsigned int bound)
+static inline unsigned int harness_random(unsigned int bound)
 {
 	if (harness_sample() == 1)
 		return 0;
@@ -387,7 +386,7 @@ __attribute__((unused)) static inline unsigned int harness_random(unsigned int b
 }
 
 /* A pseudo-random number below the bound. The sequence of numbers is the same in each run. */
-__attribute__((unused)) static inline uint64_t harness_draw(uint64_t bound)
+static inline uint64_t harness_draw(uint64_t bound)
 {
 	static uint64_t state = 88172645463325252U;
 
@@ -408,7 +407,7 @@ static inline void harness_choose_seed(void)
 }
 
 /* Waits until the child has ended, and returns its wait status. */
-__attribute__((unused)) static inline int harness_reap(pid_t pid)
+static inline int harness_reap(pid_t pid)
 {
 	int status;
 	while (waitpid(pid, &status, 0) < 0)
@@ -418,14 +417,14 @@ __attribute__((unused)) static inline int harness_reap(pid_t pid)
 }
 
 /* Kills the child, and returns when it has ended. */
-__attribute__((unused)) static inline void harness_kill(pid_t pid)
+static inline void harness_kill(pid_t pid)
 {
 	kill(pid, SIGKILL);
 	harness_reap(pid);
 }
 
 /* Stops the child, and returns when all its threads have stopped. */
-__attribute__((unused)) static inline void harness_stop(pid_t pid)
+static inline void harness_stop(pid_t pid)
 {
 	int status = 0;
 	if (kill(pid, SIGSTOP) < 0 || waitpid(pid, &status, WUNTRACED) != pid ||
@@ -434,20 +433,20 @@ __attribute__((unused)) static inline void harness_stop(pid_t pid)
 }
 
 /* In a child: stands still, so that its parent, in harness_wait_until_still(), goes on. */
-__attribute__((noreturn, unused)) static inline void harness_stand_still(void)
+__attribute__((noreturn)) static inline void harness_stand_still(void)
 {
 	raise(SIGSTOP);
 	_exit(0);
 }
 
-__attribute__((unused)) static inline void harness_wait_until_still(pid_t pid)
+static inline void harness_wait_until_still(pid_t pid)
 {
 	int status = 0;
 	if (waitpid(pid, &status, WUNTRACED) != pid || !WIFSTOPPED(status))
 		harness_fail("process %d ends before it stands still", (int)pid);
 }
 
-__attribute__((unused)) static inline pid_t harness_fork(void)
+static inline pid_t harness_fork(void)
 {
 	fflush(NULL);
 	pid_t pid = fork();
@@ -457,7 +456,7 @@ __attribute__((unused)) static inline pid_t harness_fork(void)
 }
 
 /* Forks without fork handlers, and without the C library's knowledge. */
-__attribute__((unused)) static inline pid_t harness_raw_clone(void)
+static inline pid_t harness_raw_clone(void)
 {
 	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
 	if (pid < 0)
@@ -465,7 +464,7 @@ __attribute__((unused)) static inline pid_t harness_raw_clone(void)
 	return pid;
 }
 
-__attribute__((unused)) static inline bool harness_in_child(const char *file, int line)
+static inline bool harness_in_child(const char *file, int line)
 {
 	pid_t pid = harness_fork();
 
@@ -484,7 +483,7 @@ struct harness_gate {
 	int ends[2];
 };
 
-__attribute__((unused)) static inline struct harness_gate harness_gate(void)
+static inline struct harness_gate harness_gate(void)
 {
 	struct harness_gate gate;
 
@@ -492,12 +491,12 @@ __attribute__((unused)) static inline struct harness_gate harness_gate(void)
 	return gate;
 }
 
-__attribute__((unused)) static inline void harness_open(const struct harness_gate *gate)
+static inline void harness_open(const struct harness_gate *gate)
 {
 	CHECK_EQ(write(gate->ends[1], "", 1), 1);
 }
 
-__attribute__((unused)) static inline void harness_pass(const struct harness_gate *gate)
+static inline void harness_pass(const struct harness_gate *gate)
 {
 	char byte;
 
@@ -506,7 +505,7 @@ __attribute__((unused)) static inline void harness_pass(const struct harness_gat
 
 /* Replaces this process by a new execution of the test program, which runs HELPER(name). At most
  * ten arguments, then NULL. The environment is unchanged. If the exec fails, the case fails. */
-__attribute__((unused, sentinel)) static inline void harness_exec(const char *name, ...)
+__attribute__((sentinel)) static inline void harness_exec(const char *name, ...)
 {
 	char *argv[14];
 	int argc = 0;
@@ -525,7 +524,7 @@ __attribute__((unused, sentinel)) static inline void harness_exec(const char *na
 }
 
 /* Allocates memory that this process will share with the children that it forks. */
-__attribute__((unused)) static inline void *harness_share(size_t bytes)
+static inline void *harness_share(size_t bytes)
 {
 	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 			MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -534,7 +533,7 @@ __attribute__((unused)) static inline void *harness_share(size_t bytes)
 }
 
 /* Inserts the case in the order of the source lines, because constructors may run in any order. */
-__attribute__((unused)) static inline void harness_add(struct harness_case *new_case)
+static inline void harness_add(struct harness_case *new_case)
 {
 	struct harness_case **at = &harness_cases;
 	while (*at && (*at)->line < new_case->line)

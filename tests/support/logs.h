@@ -29,8 +29,8 @@
 static const int log_policies[3] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_APPEND};
 
 /* Attributes with these policies and sizes; an argument of 0 leaves the default. */
-__attribute__((unused)) static trace_attr_t log_attr(int stream_policy, size_t stream_bytes,
-						     int log_policy, size_t log_bytes)
+static inline trace_attr_t log_attr(int stream_policy, size_t stream_bytes, int log_policy,
+				    size_t log_bytes)
 {
 	trace_attr_t attr = ts_attr(stream_policy, stream_bytes, 0);
 	if (log_policy)
@@ -42,15 +42,15 @@ __attribute__((unused)) static trace_attr_t log_attr(int stream_policy, size_t s
 
 /* Creates a stream of this process with the log in fd, which stays open. start_log() also starts
  * the stream. */
-__attribute__((unused)) static trace_id_t create_log(int stream_policy, size_t stream_bytes,
-						     int log_policy, size_t log_bytes, int fd)
+static inline trace_id_t create_log(int stream_policy, size_t stream_bytes, int log_policy,
+				    size_t log_bytes, int fd)
 {
 	trace_attr_t attr = log_attr(stream_policy, stream_bytes, log_policy, log_bytes);
 	return ts_create_log(0, &attr, fd);
 }
 
-__attribute__((unused)) static trace_id_t start_log(int stream_policy, size_t stream_bytes,
-						    int log_policy, size_t log_bytes, int fd)
+static inline trace_id_t start_log(int stream_policy, size_t stream_bytes, int log_policy,
+				   size_t log_bytes, int fd)
 {
 	trace_id_t trid = create_log(stream_policy, stream_bytes, log_policy, log_bytes, fd);
 	ts_start(trid);
@@ -64,8 +64,8 @@ struct logged {
 	trace_event_id_t id;
 };
 
-__attribute__((unused)) static struct logged create_logged(int stream_policy, size_t stream_bytes,
-							   int log_policy, size_t log_bytes)
+static inline struct logged create_logged(int stream_policy, size_t stream_bytes, int log_policy,
+					  size_t log_bytes)
 {
 	struct logged s = {.fd = ts_temp_file(), .id = ts_id("event")};
 
@@ -73,8 +73,8 @@ __attribute__((unused)) static struct logged create_logged(int stream_policy, si
 	return s;
 }
 
-__attribute__((unused)) static struct logged start_logged(int stream_policy, size_t stream_bytes,
-							  int log_policy, size_t log_bytes)
+static inline struct logged start_logged(int stream_policy, size_t stream_bytes, int log_policy,
+					 size_t log_bytes)
 {
 	struct logged s = create_logged(stream_policy, stream_bytes, log_policy, log_bytes);
 
@@ -83,8 +83,7 @@ __attribute__((unused)) static struct logged start_logged(int stream_policy, siz
 }
 
 /* Records events with the numbers first to end - 1, each with len bytes of data (4 to 16384). */
-__attribute__((unused)) static void emit_run(trace_event_id_t id, uint32_t first, uint32_t end,
-					     size_t len)
+static inline void emit_run(trace_event_id_t id, uint32_t first, uint32_t end, size_t len)
 {
 	static unsigned char data[16384];
 	for (uint32_t i = first; i < end; i++) {
@@ -95,7 +94,7 @@ __attribute__((unused)) static void emit_run(trace_event_id_t id, uint32_t first
 }
 
 /* The events without FLUSH_START and FLUSH_STOP. The result points to the same data as *all. */
-__attribute__((unused)) static struct ts_events without_markers(const struct ts_events *all)
+static inline struct ts_events without_markers(const struct ts_events *all)
 {
 	struct ts_events rest = {0, calloc(all->count + 1, sizeof(*rest.at))};
 	for (size_t i = 0; i < all->count; i++) {
@@ -106,13 +105,13 @@ __attribute__((unused)) static struct ts_events without_markers(const struct ts_
 	return rest;
 }
 
-__attribute__((unused)) static trace_event_id_t id_at(const struct ts_events *events, size_t i)
+static inline trace_event_id_t id_at(const struct ts_events *events, size_t i)
 {
 	CHECK_LT(i, events->count);
 	return events->at[i].info.posix_event_id;
 }
 
-__attribute__((unused)) static int64_t time_at(const struct ts_events *events, size_t i)
+static inline int64_t time_at(const struct ts_events *events, size_t i)
 {
 	CHECK_LT(i, events->count);
 	return ts_time_ns(&events->at[i].info.posix_timestamp);
@@ -120,7 +119,7 @@ __attribute__((unused)) static int64_t time_at(const struct ts_events *events, s
 
 /* Checks the status of a log that was not closed, because its stream goes on or its keeper was
  * killed. */
-__attribute__((unused)) static void expect_unfinished(trace_id_t log)
+static inline void expect_unfinished(trace_id_t log)
 {
 	struct posix_trace_status_info status = ts_status(log);
 	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_RUNNING);
@@ -131,7 +130,7 @@ __attribute__((unused)) static void expect_unfinished(trace_id_t log)
 
 /* Checks that the log is closed, and that it has events with the numbers 0 to count - 1 and a STOP
  * with reason 0. Opening it waits until its keeper has finished it. */
-__attribute__((unused)) static void expect_complete_log(int fd, trace_event_id_t id, uint32_t count)
+static inline void expect_complete_log(int fd, trace_event_id_t id, uint32_t count)
 {
 	int reader = ts_reopen(fd, O_RDONLY);
 	trace_id_t log = ts_open_log(reader);
@@ -153,8 +152,7 @@ __attribute__((unused)) static void expect_complete_log(int fd, trace_event_id_t
 }
 
 /* Checks that two events have the same id, pid, address, thread, time, truncation and data. */
-__attribute__((unused)) static void expect_same_event(const struct ts_event *a,
-						      const struct ts_event *b)
+static inline void expect_same_event(const struct ts_event *a, const struct ts_event *b)
 {
 	CHECK_EQ(a->info.posix_event_id, b->info.posix_event_id);
 	CHECK_EQ(a->info.posix_pid, b->info.posix_pid);
@@ -167,7 +165,7 @@ __attribute__((unused)) static void expect_same_event(const struct ts_event *a,
 }
 
 /* The contents of a file, from malloc(). */
-__attribute__((unused)) static unsigned char *file_bytes(int fd, size_t *bytes)
+static inline unsigned char *file_bytes(int fd, size_t *bytes)
 {
 	*bytes = (size_t)ts_file_size(fd);
 	unsigned char *data = malloc(*bytes + 1);
@@ -183,7 +181,7 @@ __attribute__((unused)) static unsigned char *file_bytes(int fd, size_t *bytes)
 	return data;
 }
 
-__attribute__((unused)) static void put_bytes(int fd, const void *data, size_t bytes)
+static inline void put_bytes(int fd, const void *data, size_t bytes)
 {
 	CHECK_SYS(ftruncate(fd, 0));
 	for (size_t at = 0; at < bytes;)
@@ -191,7 +189,7 @@ __attribute__((unused)) static void put_bytes(int fd, const void *data, size_t b
 }
 
 /* Copies the present contents of a file to a new temporary file. */
-__attribute__((unused)) static int file_copy(int fd)
+static inline int file_copy(int fd)
 {
 	size_t bytes;
 	unsigned char *data = file_bytes(fd, &bytes);
@@ -203,7 +201,7 @@ __attribute__((unused)) static int file_copy(int fd)
 
 /* The events that the log of an active stream has so far. To its reader, it is a log that was not
  * closed. */
-__attribute__((unused)) static struct ts_events events_so_far(int fd)
+static inline struct ts_events events_so_far(int fd)
 {
 	int reader = ts_reopen(fd, O_RDONLY);
 	struct ts_events events = ts_log_events(reader);
@@ -211,7 +209,7 @@ __attribute__((unused)) static struct ts_events events_so_far(int fd)
 	return events;
 }
 
-__attribute__((unused)) static size_t count_so_far(int fd, trace_event_id_t id)
+static inline size_t count_so_far(int fd, trace_event_id_t id)
 {
 	struct ts_events events = events_so_far(fd);
 	size_t count = ts_count(&events, id);
@@ -219,7 +217,7 @@ __attribute__((unused)) static size_t count_so_far(int fd, trace_event_id_t id)
 	return count;
 }
 
-__attribute__((unused)) static struct posix_trace_status_info log_status(int fd)
+static inline struct posix_trace_status_info log_status(int fd)
 {
 	trace_id_t trid = ts_open_log(fd);
 	struct posix_trace_status_info status = ts_status(trid);
@@ -227,7 +225,7 @@ __attribute__((unused)) static struct posix_trace_status_info log_status(int fd)
 	return status;
 }
 
-__attribute__((unused)) static void expect_log_status(trace_id_t trid, int full, int overrun)
+static inline void expect_log_status(trace_id_t trid, int full, int overrun)
 {
 	struct posix_trace_status_info info = ts_status(trid);
 	CHECK_EQ(info.posix_log_full_status, full);
@@ -235,7 +233,7 @@ __attribute__((unused)) static void expect_log_status(trace_id_t trid, int full,
 }
 
 /* Checks that the status is that of a new stream, or of a log that has lost nothing. */
-__attribute__((unused)) static void expect_pristine(trace_id_t trid)
+static inline void expect_pristine(trace_id_t trid)
 {
 	struct posix_trace_status_info info = ts_status(trid);
 	CHECK_EQ(info.posix_stream_status, POSIX_TRACE_SUSPENDED);
@@ -248,7 +246,7 @@ __attribute__((unused)) static void expect_pristine(trace_id_t trid)
 }
 
 /* Checks that the log in fd was closed. */
-__attribute__((unused)) static void expect_closed_log(int fd)
+static inline void expect_closed_log(int fd)
 {
 	struct posix_trace_status_info status = log_status(fd);
 	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_SUSPENDED);
@@ -256,14 +254,14 @@ __attribute__((unused)) static void expect_closed_log(int fd)
 	CHECK_NE(status.posix_stream_flush_error, EOWNERDEAD);
 }
 
-__attribute__((unused)) static void *flush_in_thread(void *trid)
+static inline void *flush_in_thread(void *trid)
 {
 	return (void *)(intptr_t)posix_trace_flush(*(trace_id_t *)trid);
 }
 
 /* Starts a thread that flushes, and returns when the flush has begun. The thread returns the result
  * of posix_trace_flush(). */
-__attribute__((unused)) static pthread_t begin_flush(trace_id_t *trid)
+static inline pthread_t begin_flush(trace_id_t *trid)
 {
 	pthread_t flusher = ts_thread(flush_in_thread, trid);
 	CHECK_EVENTUALLY(ts_status(*trid).posix_stream_flush_status == POSIX_TRACE_FLUSHING);
@@ -281,7 +279,7 @@ struct drain {
 	_Atomic size_t moved;
 };
 
-__attribute__((unused)) static void *drain_run(void *arg)
+static inline void *drain_run(void *arg)
 {
 	struct drain *drain = arg;
 	static _Thread_local char buffer[65536];
@@ -304,7 +302,7 @@ __attribute__((unused)) static void *drain_run(void *arg)
 	return NULL;
 }
 
-__attribute__((unused)) static void drain_start(struct drain *drain, int from, int to)
+static inline void drain_start(struct drain *drain, int from, int to)
 {
 	drain->from = from;
 	drain->to = to;
@@ -314,12 +312,12 @@ __attribute__((unused)) static void drain_start(struct drain *drain, int from, i
 }
 
 /* Makes a pipe whose ends close on exec; ends[0] is the end for reading. */
-__attribute__((unused)) static void open_pipe(int ends[2], int flags)
+static inline void open_pipe(int ends[2], int flags)
 {
 	CHECK_SYS(pipe2(ends, O_CLOEXEC | flags));
 }
 
-__attribute__((unused)) static void send_fd(int sock, int fd)
+static inline void send_fd(int sock, int fd)
 {
 	char byte = 0;
 	struct iovec iov = {&byte, 1};
@@ -341,7 +339,7 @@ __attribute__((unused)) static void send_fd(int sock, int fd)
 }
 
 /* Returns -1 if the other end has sent no descriptor. */
-__attribute__((unused)) static int receive_fd(int sock)
+static inline int receive_fd(int sock)
 {
 	char byte;
 	struct iovec iov = {&byte, 1};
@@ -364,7 +362,7 @@ __attribute__((unused)) static int receive_fd(int sock)
 
 /* Enters a mount namespace of its own, in which this process may mount file systems. Any user but
  * root also enters a user namespace of its own. */
-__attribute__((unused)) static bool enter_mount_namespace(void)
+static inline bool enter_mount_namespace(void)
 {
 	uid_t uid = geteuid();
 	gid_t gid = getegid();
@@ -397,8 +395,7 @@ __attribute__((unused)) static bool enter_mount_namespace(void)
 /* Has a new execution of the program run HELPER(helper), with an argument, or none if it is NULL,
  * in a /dev/shm of its own. `bytes` is the size of that in the form of a mount option of tmpfs.
  * Skips the case if no file system can be mounted. */
-__attribute__((unused)) static void run_in_small_shm(const char *bytes, const char *helper,
-						     const char *arg)
+static inline void run_in_small_shm(const char *bytes, const char *helper, const char *arg)
 {
 	char options[64];
 
@@ -410,7 +407,7 @@ __attribute__((unused)) static void run_in_small_shm(const char *bytes, const ch
 }
 
 /* Fills /dev/shm, by a file that may be removed. */
-__attribute__((unused)) static void fill_shm(void)
+static inline void fill_shm(void)
 {
 	static char block[65536];
 	int fd = CHECK_SYS(open("/dev/shm/filler", O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
@@ -424,7 +421,7 @@ __attribute__((unused)) static void fill_shm(void)
 
 /* Makes two empty files in a small file system of their own. `bytes` is its size in the form of a
  * mount option of tmpfs. Skips the case if no file system can be mounted. */
-__attribute__((unused)) static void small_device(const char *bytes, int files[2])
+static inline void small_device(const char *bytes, int files[2])
 {
 	int ends[2];
 	CHECK_SYS(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends));
@@ -455,7 +452,7 @@ __attribute__((unused)) static void small_device(const char *bytes, int files[2]
 }
 
 /* Sets the largest file size that this process may write; RLIM_INFINITY: no limit. */
-__attribute__((unused)) static void limit_file_size(rlim_t bytes)
+static inline void limit_file_size(rlim_t bytes)
 {
 	struct rlimit limit;
 	CHECK_SYS(getrlimit(RLIMIT_FSIZE, &limit));
@@ -465,7 +462,7 @@ __attribute__((unused)) static void limit_file_size(rlim_t bytes)
 
 /* A process, other than this one and `except`, that has the file open. If only the keeper has a log
  * open, this is how a test finds the keeper. 0 if there is none. */
-__attribute__((unused)) static pid_t other_holder(int fd, pid_t except)
+static inline pid_t other_holder(int fd, pid_t except)
 {
 	struct stat wanted, st;
 	struct dirent *entry, *fd_entry;
@@ -499,7 +496,7 @@ __attribute__((unused)) static pid_t other_holder(int fd, pid_t except)
 }
 
 /* Whether all threads of the process have ended. A zombie counts as ended. */
-__attribute__((unused)) static bool process_is_gone(pid_t pid)
+static inline bool process_is_gone(pid_t pid)
 {
 	char path[64];
 	struct dirent *entry;
@@ -518,7 +515,7 @@ __attribute__((unused)) static bool process_is_gone(pid_t pid)
 
 /* Tries to create another small stream of this process, without a log. Returns the result of the
  * create. */
-__attribute__((unused)) static int try_create(void)
+static inline int try_create(void)
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 4096, 0);
 	trace_id_t trid;
@@ -527,7 +524,7 @@ __attribute__((unused)) static int try_create(void)
 
 /* Whether this process can create as many streams as a user may have, so no other process of the
  * user has one. */
-__attribute__((unused)) static bool can_have_all_streams(void)
+static inline bool can_have_all_streams(void)
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 4096, 0);
 	trace_id_t trids[TRACE_SYS_MAX];
@@ -541,7 +538,7 @@ __attribute__((unused)) static bool can_have_all_streams(void)
 	return !err;
 }
 
-__attribute__((unused)) static size_t count_lines(const char *path)
+static inline size_t count_lines(const char *path)
 {
 	size_t lines = 0;
 	FILE *file = fopen(path, "re");
@@ -553,7 +550,7 @@ __attribute__((unused)) static size_t count_lines(const char *path)
 }
 
 /* The number of entries of a directory, with "." and ".."; 0 if it does not exist. */
-__attribute__((unused)) static size_t count_entries(const char *path)
+static inline size_t count_entries(const char *path)
 {
 	size_t entries = 0;
 	DIR *dir = opendir(path);
@@ -567,7 +564,7 @@ __attribute__((unused)) static size_t count_entries(const char *path)
 
 /* Stores the path of a program in tests/support, such as prog_emit. The running program is in
  * tests/lib/ROOM, for some ROOM. */
-__attribute__((unused)) static void support_program(char path[PATH_MAX], const char *name)
+static inline void support_program(char path[PATH_MAX], const char *name)
 {
 	ssize_t len = CHECK_SYS(readlink("/proc/self/exe", path, PATH_MAX - 1));
 	path[len] = '\0';

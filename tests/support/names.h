@@ -18,8 +18,7 @@ static inline bool is_needed(int dirfd, uint32_t uid, uint64_t id)
 }
 
 /* A new object with the first `count` names of `from`. */
-__attribute__((unused)) static struct ptrc_names copy_names(const struct ptrc_names_object *from,
-							    uint32_t count)
+static inline struct ptrc_names copy_names(const struct ptrc_names_object *from, uint32_t count)
 {
 	struct ptrc_names n;
 
@@ -29,13 +28,13 @@ __attribute__((unused)) static struct ptrc_names copy_names(const struct ptrc_na
 	return n;
 }
 
-__attribute__((unused)) static struct ptrc_names make_names(void)
+static inline struct ptrc_names make_names(void)
 {
 	return copy_names(NULL, 0);
 }
 
 /* Ends the use of the object, which is removed if nobody else uses it. */
-__attribute__((unused)) static void drop_names(struct ptrc_names *n)
+static inline void drop_names(struct ptrc_names *n)
 {
 	ptrc_names_unmap(n);
 	ptrc_names_release(names_dir, geteuid(), n->id, is_needed);

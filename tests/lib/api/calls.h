@@ -131,7 +131,7 @@ static void expect_refusals(trace_id_t trid)
 
 /* Calls all functions. Those that accept a stream of this kind succeed; the last one ends it. There is
  * always an event, so that none waits. */
-__attribute__((unused)) static void use_all(trace_id_t trid, int kind)
+static inline void use_all(trace_id_t trid, int kind)
 {
 	for (size_t i = 0; i < FUNCTIONS; i++) {
 		if (!(functions[i].accepts & kind)) {
