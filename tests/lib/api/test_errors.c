@@ -75,7 +75,7 @@ TEST(identifiers_never_issued_are_einval,
 TEST(identifiers_are_invalid_after_shutdown_and_close, "ERRORS-04 ERRORS-10 CREATE-22",
      NEEDS_KEEPER)
 {
-	enum { TIMES = 20 };
+	enum { TIMES = 150 };
 	trace_id_t stale[2 * TIMES];
 	int fd = short_log(), count = 0;
 
@@ -294,7 +294,10 @@ TEST(null_pointers_of_stream_functions_are_einval,
 	}
 	CHECK_EQ(id, 42);
 	CHECK_EQ(is_last, 42);
-	/* And no event was taken. */
+	/* Nothing was registered, no step was made, and no event was taken. */
+	CHECK_EQ(ts_id("the first"), UNNAMED + 1);
+	CHECK_OK(call_list_getnext(trids[0]));
+	CHECK_EQ(results.id, POSIX_TRACE_START);
 	for (int i = 0; i < 2; i++) {
 		ts_expect(trids[i], POSIX_TRACE_START);
 		ts_expect(trids[i], UNNAMED);
