@@ -124,11 +124,13 @@ TEST(logged_streams_leave_nothing, "GEN-04 SHUTDOWN-07", NEEDS_KEEPER)
 static void failing_cycle(int number)
 {
 	trace_attr_t attr = small_attr(), flush = ts_attr(POSIX_TRACE_FLUSH, 0, 0);
-	trace_attr_t huge = ts_attr(0, SIZE_MAX / 4, 0);
+	trace_attr_t huge = ts_attr(0, SIZE_MAX / 4, 0), large = ts_attr(0, (size_t)1 << 50, 0);
 	trace_id_t trid;
 	(void)number;
 	CHECK_EQ(posix_trace_create(0, &flush, &trid), EINVAL);
 	CHECK_EQ(posix_trace_create(0, &huge, &trid), ENOMEM);
+	CHECK_EQ(posix_trace_create(0, &large, &trid), ENOMEM);
+	CHECK_EQ(posix_trace_create(0, &attr, NULL), EINVAL);
 	CHECK_EQ(posix_trace_create(-5, &attr, &trid), ESRCH);
 	CHECK_EQ(posix_trace_create_withlog(0, &attr, -1, &trid), EBADF);
 	CHECK_EQ(posix_trace_create_withlog(0, &attr, other_fd, &trid), ENOSPC);
@@ -136,7 +138,7 @@ static void failing_cycle(int number)
 	CHECK_EQ(posix_trace_open(log_fd, &trid), EINVAL);
 }
 
-TEST(failures_leave_nothing, "GEN-04 CREATE-25 SIZE-17", NEEDS_KEEPER)
+TEST(failures_leave_nothing, "GEN-04 CREATE-21 CREATE-25 SIZE-17", NEEDS_KEEPER)
 {
 	log_fd = ts_temp_file();
 	other_fd = CHECK_SYS(open("/dev/full", O_WRONLY | O_CLOEXEC));
@@ -938,30 +940,17 @@ TEST(events_from_handlers_that_interrupt_the_library, "GEN-02 EVENT-12 EVENT-13 
 	uint32_t number = 0;
 	for (int i = 0; i < 400 || handler_events < 100; i++) {
 		char name[32];
-		trace_id_t own, log;
-		trace_event_id_t opened;
-		struct posix_trace_status_info status;
-		trace_event_set_t set;
+		trace_id_t log;
 
 		emit_run(id, number, number + 100, 24);
 		number += 100;
 		snprintf(name, sizeof(name), "name %d", i % 500);
-		CHECK_OK(posix_trace_eventid_open(name, &opened));
-		CHECK_OK(posix_trace_create(0, &small, &own));
-		CHECK_OK(posix_trace_start(own));
-		CHECK_OK(posix_trace_eventset_empty(&set));
-		CHECK_OK(posix_trace_set_filter(own, &set, POSIX_TRACE_SET_EVENTSET));
-		CHECK_OK(posix_trace_get_status(own, &status));
-		CHECK_OK(posix_trace_clear(own));
-		CHECK_OK(posix_trace_stop(own));
-		CHECK_OK(posix_trace_shutdown(own));
+		ts_id(name);
+		use_all(ts_create(0, &small), PLAIN);
 		if (i % 8 == 0) {
-			CHECK_OK(posix_trace_create_withlog(0, &small, own_fd, &own));
-			CHECK_OK(posix_trace_start(own));
-			CHECK_OK(posix_trace_flush(own));
-			CHECK_OK(posix_trace_shutdown(own));
+			use_all(ts_create_log(0, &small, own_fd), LOGGED);
 			CHECK_OK(posix_trace_open(own_fd, &log));
-			CHECK_OK(posix_trace_close(log));
+			use_all(log, RECORDED);
 		}
 		if (i % 20 == 0)
 			CHECK_OK(posix_trace_flush(trid));
