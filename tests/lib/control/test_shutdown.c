@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* posix_trace_shutdown. */
 #include "tests/support/logs.h"
-#include "tests/support/private_user.h"
 
 #define SMALL 16384
 #define UNNAMED POSIX_TRACE_UNNAMED_USEREVENT
@@ -48,34 +47,6 @@ TEST(streams_end_with_and_without_a_log, "SHUTDOWN-01 SHUTDOWN-02 SHUTDOWN-03", 
 			close(fd);
 		}
 	}
-}
-
-TEST(everything_is_free_when_it_returns, "SHUTDOWN-04 SHUTDOWN-01 GEN-04", NEEDS_KEEPER)
-{
-	trace_attr_t attr = append_attr(POSIX_TRACE_UNTIL_FULL);
-	trace_id_t trids[TRACE_SYS_MAX], one_more;
-	int fds[TRACE_SYS_MAX], count = 0;
-
-	/* One in four has a log. */
-	for (; count < TRACE_SYS_MAX; count++) {
-		fds[count] = ts_temp_file();
-		int err = count % 4
-				  ? posix_trace_create(0, &attr, &trids[count])
-				  : posix_trace_create_withlog(0, &attr, fds[count], &trids[count]);
-		if (err == EAGAIN && !private_user_is_on())
-			SKIP("this user has other streams");
-		CHECK_OK(err);
-		ts_start(trids[count]);
-	}
-	ts_emit(UNNAMED, 1);
-	CHECK_EQ(posix_trace_create(0, &attr, &one_more), EAGAIN);
-	for (int i = 0; i < TRACE_SYS_MAX; i++) {
-		ts_shutdown(trids[i]);
-		CHECK_OK(posix_trace_create(0, &attr, &trids[i]));
-		CHECK_EQ(posix_trace_create(0, &attr, &one_more), EAGAIN);
-	}
-	for (int i = 0; i < TRACE_SYS_MAX; i++)
-		ts_shutdown(trids[i]);
 }
 
 TEST(unread_events_do_not_hold_it_up, "SHUTDOWN-05")
