@@ -65,47 +65,18 @@ with_monitoring() {
 	return 77
 }
 
-result 'fields by position, by name and by layout' passes Recording.test_fields
-result 'numbers stand as in a structure of C' passes Recording.test_numbers
-result 'arrays, enumerations, units, JSON and bytes' passes Recording.test_others
-result 'texts, whatever is in them' passes Recording.test_texts
-result 'events without a layout' passes Recording.test_untyped
-result 'random layouts, as structures of C' passes Recording.test_as_c
-result 'objects that are converted' passes Recording.test_conversions
-result 'several threads' passes Recording.test_threads
-result 'a second interpreter in the process' passes Recording.test_interpreters
-result 'what does not fit is an error that names event and field' \
-	passes Recording.test_what_does_not_fit
-result 'layouts that are none' passes Recording.test_wrong_layouts
-result 'names, also such that are no UTF-8, and a second layout' passes Recording.test_names
-result 'where nobody traces' passes Untraced.test_untraced
-result 'objects and calls of them' passes Untraced.test_forms
-result 'records of logging' passes Records.test_records
-result 'records of logging that cannot be events' passes Records.test_bad_records
-result 'a record of logging that is cut' passes Logs.test_cut_record
-result 'processes of multiprocessing' passes Logs.test_processes
-result 'a process that is killed' passes Logs.test_killed_program
-result 'spans, and their keys' passes Spans.test_with
-result 'an object that is a span already' passes Spans.test_misuse
-result 'functions as spans' passes Spans.test_decorator
-result 'spans that begin where nobody traces' passes Untraced.test_spans
-result 'async functions as spans' passes Spans.test_async
-result 'a forked child goes on' passes Spans.test_fork
-result 'logs are read event by event' passes Logs.test_iterator
-result 'events are selected as by ptrace-dump' passes Logs.test_selection
-result 'floating-point numbers without a point in JSON are floats' passes Logs.test_whole_floats
-result 'a live session is followed' passes Logs.test_follow
-result 'losses are told' passes Logs.test_losses
-result 'output that was cut is an error' passes Logs.test_cut
-result 'whole logs as arrays' numbers Logs.test_arrays
-result 'losses are told with arrays, too' numbers Logs.test_losses_in_arrays
-result 'a ptrace-dump that is killed is an error' numbers Logs.test_killed
-result 'without NumPy or pandas, an error says so' passes Logs.test_no_numpy
-result 'what cannot be read is an error that names it' passes Logs.test_errors
-result 'readers that are closed, forgotten or forked' passes Logs.test_closed
-result 'a library that is not there' passes Untraced.test_no_library
-for case in nesting generators no_begin tasks selection threshold threads sessions trials fork program no_program untraced mistakes names freed many; do
-	result "functions: $case" passes "Functions.test_$case"
+# cases FILE...: each as Class.case
+cases() {
+	awk '/^class [A-Za-z]*\(unittest/ { sub(/\(.*/, "", $2); class = $2 }
+		/^    def test_/ { sub(/\(.*/, "", $2); print class "." $2 }' "$@"
+}
+
+for case in $(cases "$PTRC_SOURCE"/tests/bindings/python/python_*.py); do
+	case $case in
+	Logs.test_arrays | Logs.test_losses_in_arrays | Logs.test_killed) how=numbers ;;
+	*) how=passes ;;
+	esac
+	result "$case" $how "$case"
 done
 result 'functions, by sys.monitoring' with_monitoring
 result 'installed, it finds library and command beside it' installed
