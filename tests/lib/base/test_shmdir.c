@@ -34,7 +34,7 @@ static int make_object(int dirfd, char name[PTRC_SHMDIR_NAME_BYTES], uint64_t si
 	return fd;
 }
 
-TEST(directory_belongs_to_its_user_alone, "GEN-05 GEN-06")
+TEST(directory_belongs_to_its_user_alone, "CREATE-15 GEN-05 GEN-06")
 {
 	struct stat st;
 	char path[64];
@@ -170,40 +170,61 @@ TEST(user_namespace_shares_the_directory, "CREATE-15 GEN-06")
 	CHECK_EQ(status, 0);
 }
 
-TEST(objects_are_checked_before_use, "GEN-06")
+/* Makes something of this name that is no object, or one with two names. */
+enum odd { HARD_LINK, SYMLINK, DANGLING, FIFO, DIRECTORY, ODD };
+
+static void put_odd(int dirfd, enum odd odd, const char *name, const char *object)
 {
-	int dirfd = open_dir();
+	switch (odd) {
+	case HARD_LINK:
+		CHECK_SYS(linkat(dirfd, object, dirfd, name, 0));
+		break;
+	case SYMLINK:
+		CHECK_SYS(symlinkat(object, dirfd, name));
+		break;
+	case DANGLING:
+		CHECK_SYS(symlinkat("nowhere", dirfd, name));
+		break;
+	case FIFO:
+		CHECK_SYS(mkfifoat(dirfd, name, 0600));
+		break;
+	default:
+		CHECK_SYS(mkdirat(dirfd, name, 0700));
+	}
+}
+
+TEST(what_is_no_object_is_neither_opened_nor_replaced, "GEN-05 GEN-06")
+{
 	char name[PTRC_SHMDIR_NAME_BYTES], other[PTRC_SHMDIR_NAME_BYTES];
+	int dirfd = open_dir(), fd;
 	uint64_t size;
-	int again;
+	struct stat st;
 
 	make_object(dirfd, name, 8192);
-	CHECK_EQ(ptrc_shmdir_create_object(dirfd, name, geteuid(), 1, 1, &again), EEXIST);
-	CHECK_OK(ptrc_shmdir_open_object(dirfd, name, geteuid(), &again, &size));
+	CHECK_EQ(ptrc_shmdir_create_object(dirfd, name, geteuid(), 1, 1, &fd), EEXIST);
+	CHECK_OK(ptrc_shmdir_open_object(dirfd, name, geteuid(), &fd, &size));
 	CHECK_EQ(size, 8192);
-	close(again);
+	close(fd);
 	ptrc_shmdir_name(other, 'x', ptrc_shmdir_new_id());
-	CHECK_EQ(ptrc_shmdir_open_object(dirfd, other, geteuid(), &again, &size), ENOENT);
-	CHECK_SYS(linkat(dirfd, name, dirfd, other, 0));
-	CHECK_EQ(ptrc_shmdir_open_object(dirfd, name, geteuid(), &again, &size), EPERM);
-	CHECK_SYS(unlinkat(dirfd, other, 0));
-	CHECK_SYS(symlinkat(name, dirfd, other));
-	CHECK_EQ(ptrc_shmdir_open_object(dirfd, other, geteuid(), &again, &size), EPERM);
-	CHECK_SYS(unlinkat(dirfd, other, 0));
-	CHECK_SYS(mkfifoat(dirfd, other, 0600));
-	CHECK_EQ(ptrc_shmdir_open_object(dirfd, other, geteuid(), &again, &size), EPERM);
-	CHECK_SYS(unlinkat(dirfd, other, 0));
-	CHECK_SYS(mkdirat(dirfd, other, 0700));
-	CHECK_EQ(ptrc_shmdir_open_object(dirfd, other, geteuid(), &again, &size), EPERM);
-	CHECK_SYS(unlinkat(dirfd, other, AT_REMOVEDIR));
+	CHECK_EQ(ptrc_shmdir_open_object(dirfd, other, geteuid(), &fd, &size), ENOENT);
+	for (enum odd odd = 0; odd < ODD; odd++) {
+		NOTE("odd thing %d", (int)odd);
+		put_odd(dirfd, odd, other, name);
+		CHECK_EQ(ptrc_shmdir_open_object(dirfd, other, geteuid(), &fd, &size), EPERM);
+		CHECK_EQ(ptrc_shmdir_create_object(dirfd, other, geteuid(), 0, 0, &fd), EEXIST);
+		if (odd == HARD_LINK)
+			CHECK_EQ(ptrc_shmdir_open_object(dirfd, name, geteuid(), &fd, &size),
+				 EPERM);
+		CHECK_SYS(unlinkat(dirfd, other, odd == DIRECTORY ? AT_REMOVEDIR : 0));
+	}
+	CHECK_EQ(fstatat(dirfd, "nowhere", &st, 0), -1);
 	CHECK_SYS(unlinkat(dirfd, name, 0));
 }
 
-TEST(object_is_made_once, "GEN-05 GEN-06")
+TEST(object_grows_at_its_end, "GEN-06")
 {
-	char name[PTRC_SHMDIR_NAME_BYTES], other[PTRC_SHMDIR_NAME_BYTES];
-	int dirfd = open_dir(), fd, again;
-	uint64_t size = 1;
+	char name[PTRC_SHMDIR_NAME_BYTES];
+	int dirfd = open_dir(), fd;
 	struct stat st;
 
 	ptrc_shmdir_name(name, 'x', ptrc_shmdir_new_id());
@@ -218,22 +239,6 @@ TEST(object_is_made_once, "GEN-05 GEN-06")
 	CHECK_SYS(fstat(fd, &st));
 	CHECK_EQ(st.st_size, 8192);
 	CHECK_EQ(st.st_blocks * 512, 4096);
-	CHECK_EQ(ptrc_shmdir_create_object(dirfd, name, geteuid(), 0, 0, &again), EEXIST);
-	CHECK_OK(ptrc_shmdir_open_object(dirfd, name, geteuid(), &again, &size));
-	CHECK_EQ(size, 8192);
-	close(again);
-	/* Whatever stands there already. */
-	ptrc_shmdir_name(other, 'x', ptrc_shmdir_new_id());
-	CHECK_SYS(symlinkat("nowhere", dirfd, other));
-	CHECK_EQ(ptrc_shmdir_create_object(dirfd, other, geteuid(), 0, 0, &again), EEXIST);
-	CHECK_EQ(fstatat(dirfd, "nowhere", &st, 0), -1);
-	CHECK_SYS(unlinkat(dirfd, other, 0));
-	CHECK_SYS(mkfifoat(dirfd, other, 0600));
-	CHECK_EQ(ptrc_shmdir_create_object(dirfd, other, geteuid(), 0, 0, &again), EEXIST);
-	CHECK_SYS(unlinkat(dirfd, other, 0));
-	CHECK_SYS(linkat(dirfd, name, dirfd, other, 0));
-	CHECK_EQ(ptrc_shmdir_create_object(dirfd, other, geteuid(), 0, 0, &again), EEXIST);
-	CHECK_SYS(unlinkat(dirfd, other, 0));
 	CHECK_SYS(unlinkat(dirfd, name, 0));
 }
 
@@ -331,7 +336,9 @@ TEST(lock_of_a_process_ends_with_it, "CREATE-12 EXIT-03")
 	int ready[2];
 	char byte;
 
-	for (int is_killed = 0; is_killed < 2; is_killed++) {
+	/* As soon as the process is reaped, however often. */
+	for (int round = 0; round < 200; round++) {
+		bool is_killed = round % 2;
 		struct ptrc_liveness l = {0};
 
 		CHECK_SYS(pipe(ready));
@@ -430,25 +437,6 @@ TEST(lock_ends_at_exec_and_survives_a_failed_one, "EXEC-06 EXEC-08", NEEDS_EXEC)
 	CHECK(!ptrc_liveness_is_held(fd, 0, 1));
 	close(hold[1]);
 	CHECK_EXIT(pid, 0);
-	CHECK_SYS(unlinkat(dirfd, name, 0));
-}
-
-TEST(lock_is_free_as_soon_as_the_process_is_reaped, "CREATE-12")
-{
-	char name[PTRC_SHMDIR_NAME_BYTES];
-	int dirfd = open_dir(), fd = make_object(dirfd, name, 4096);
-
-	for (int i = 0; i < 200; i++) {
-		pid_t pid = harness_fork();
-		if (pid == 0) {
-			struct ptrc_liveness l = {0};
-
-			CHECK_OK(ptrc_liveness_take(dirfd, name, PTRC_LIVE_CONTROLLER, &l));
-			kill(getpid(), SIGKILL);
-		}
-		harness_reap(pid);
-		CHECK(!ptrc_liveness_is_held(fd, 0, 1));
-	}
 	CHECK_SYS(unlinkat(dirfd, name, 0));
 }
 
