@@ -15,17 +15,14 @@ sqlite_trace() {
 		"$PTRC_BUILD/examples/sqlite-trace" "$@" >counts
 }
 
-@test "hello: one event with its text, between start and stop" {
+@test "hello: one event with its text, between start and stop; untraced it does the same" {
+	silently 0 "$PTRC_BUILD/examples/hello"
+	[ "$stdout" = "hello, world" ]
 	silently 0 ptrace-run -o hello.log -- "$PTRC_BUILD/examples/hello" bats
 	[ "$stdout" = "hello, bats" ]
 	[ "$(ptrace-dump --format=json hello.log | jq -c "select(.type_id > 8) | [.event, .data, .len]")" = '["hello.greeting","bats",4]' ]
 	[ "$(ptrace-dump --format=json hello.log | jq -r 'select(.type_id <= 2).event')" = \
 		$'posix_trace_start\nposix_trace_stop' ]
-}
-
-@test "hello: untraced it does the same" {
-	silently 0 "$PTRC_BUILD/examples/hello"
-	[ "$stdout" = "hello, world" ]
 }
 
 @test "controller, target, analyzer: the three roles work together [GEN-12]" {
@@ -80,7 +77,7 @@ END
 	exits 0 ptrace-stat sqlite.log
 }
 
-@test "sqlite-trace: the log says what data means, and each statement that ends began before in its thread" {
+@test "sqlite-trace: the log has data, statements and threads of the program, which breaks its last rule" {
 	sqlite_trace -n 2000 -t 3
 	ptrace-dump --format=json sqlite.log |
 		jq -c 'select(.event | startswith("sql."))' >events
@@ -101,21 +98,11 @@ END
 	# The scanning query, quotes and all.
 	jq -ne '[inputs | select(.event == "sql.end" and (.data.sql | contains("\"rent\"")))]
 		| length >= 3 and (map(.data.scan) | max) > 100' events
-}
-
-@test "sqlite-trace: a run keeps its rules but for the last one, which it is to break" {
-	sqlite_trace -n 2000 -t 3
+	# The three and the main thread, which numbers itself last.
+	jq -ne '[inputs | select(.event == "sql.begin") | [.thread, .data.thread]] | unique | length == 4 and
+		(map(.[0]) | unique | length) == 4' events
 	exits 1 ptrace-check --json "$PTRC_SOURCE/examples/sqlite-rules.yaml" sqlite.log
 	jq -e '[.rules[].verdict] == ["pass", "pass", "pass", "fail"]' stdout.txt
-}
-
-@test "sqlite-trace: a thread of the trace is a thread of the program" {
-	sqlite_trace -n 1000 -t 3
-	# The three and the main thread, which numbers itself last.
-	ptrace-dump --format=json sqlite.log |
-		jq -ne '[inputs | select(.event == "sql.begin") |
-			[.thread, .data.thread]] | unique | length == 4 and
-			(map(.[0]) | unique | length) == 4'
 }
 
 @test "sqlite-trace: leaves the database that was asked for, and no other file" {
