@@ -75,39 +75,27 @@ TEST(sizes_and_signs_are_those_of_the_argument, "")
 #endif
 }
 
+#if defined(__x86_64__)
+#define NUMBER "$1"
+#define FIRST "%rax"
+#define VECTOR "%xmm1"
+#else
+#define NUMBER "1"
+#define FIRST "x0"
+#define VECTOR "d1"
+#endif
+
 TEST(what_is_not_known_is_refused, "")
 {
+	/* clang-format off */
 	static const char *const texts[] = {
-		"8",
-		"8@",
-		"@%rax",
-		"3@%eax",
-		"9@%rax",
-		"0@%rax",
-		"99999999999@%eax",
-		"-9223372036854775808@%eax",
-		"2f@%ax",
-		"8@%",
-		"8@%xyz",
-		"8@sym(%rip)",
-		"8@8(%rip)",
-		"8@sym",
-		"8@(%rax",
-		"8@8",
-		"8@(%rax,%rbx,3)",
-		"8@(%ah)",
-		"8@(%xmm0)",
-		"8f@%xmm16",
-		"8@%fs:8(%rax)",
-		"8@%raxx",
-		"8@[",
-		"8@[x0",
-		"8@[x0,",
-		"8@x31",
-		"8@[d0]",
-		"8@%rax@",
-		"1@$1 1@$1 1@$1 1@$1 1@$1 1@$1 1@$1 1@$1 1@$1 1@$1 1@$1 1@$1 1@$1",
-		"1@1 1@1 1@1 1@1 1@1 1@1 1@1 1@1 1@1 1@1 1@1 1@1 1@1"};
+		"8", "8@", "@%rax", "3@%eax", "9@%rax", "0@%rax", "99999999999@%eax",
+		"-9223372036854775808@%eax", "2f@%ax", "8@%", "8@%xyz", "8@sym(%rip)",
+		"8@8(%rip)", "8@sym", "8@(%rax", "8@8", "8@(%rax,%rbx,3)", "8@(%ah)",
+		"8@(%xmm0)", "8f@%xmm16", "8@%fs:8(%rax)", "8@%raxx", "8@[", "8@[x0",
+		"8@[x0,", "8@x31", "8@[d0]", "8@%rax@",
+	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
 #if defined(__x86_64__)
@@ -116,6 +104,10 @@ TEST(what_is_not_known_is_refused, "")
 		if (!strchr(texts[i], '%') && strcmp(texts[i], "8@8") != 0)
 			refuse(texts[i]);
 #endif
+	/* Thirteen arguments. */
+	refuse("1@" NUMBER " 1@" NUMBER " 1@" NUMBER " 1@" NUMBER " 1@" NUMBER " 1@" NUMBER
+	       " 1@" NUMBER " 1@" NUMBER " 1@" NUMBER " 1@" NUMBER " 1@" NUMBER " 1@" NUMBER
+	       " 1@" NUMBER);
 }
 
 /* The layout of a probe with these arguments at its places; NULL: the last place is refused. */
@@ -134,14 +126,6 @@ static const char *layout_of(const char *const *places, size_t count)
 	ptrc_arguments_layout(&a, layout);
 	return is_added ? layout : NULL;
 }
-
-#if defined(__x86_64__)
-#define FIRST "%rax"
-#define VECTOR "%xmm1"
-#else
-#define FIRST "x0"
-#define VECTOR "d1"
-#endif
 
 TEST(the_layout_fits_all_places_of_a_probe, "")
 {
