@@ -460,6 +460,23 @@ static inline void limit_file_size(rlim_t bytes)
 	CHECK_SYS(setrlimit(RLIMIT_FSIZE, &limit));
 }
 
+/* Limits the address space to what is used now and this many bytes more. Skips the case with a
+ * sanitizer, which has reserved terabytes. */
+static inline void limit_address_space(size_t bytes)
+{
+	FILE *statm = fopen("/proc/self/statm", "re");
+	struct rlimit limit;
+	size_t pages = 0;
+
+	CHECK(statm && fscanf(statm, "%zu", &pages) == 1);
+	fclose(statm);
+	if (pages > (size_t)1 << 24)
+		SKIP("the address space cannot be limited");
+	CHECK_SYS(getrlimit(RLIMIT_AS, &limit));
+	limit.rlim_cur = pages * 4096 + bytes;
+	CHECK_SYS(setrlimit(RLIMIT_AS, &limit));
+}
+
 /* A process, other than this one and `except`, that has the file open. If only the keeper has a log
  * open, this is how a test finds the keeper. 0 if there is none. */
 static inline pid_t other_holder(int fd, pid_t except)

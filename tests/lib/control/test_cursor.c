@@ -269,8 +269,7 @@ TEST(what_is_overwritten_while_a_snapshot_is_made_is_missed_by_it, "")
 	int status;
 
 	if (pid == 0) {
-		trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, SIZE, 0);
-		trace_id_t trid = ts_create_running(target, &attr);
+		trace_id_t trid = ts_run_of(target, POSIX_TRACE_LOOP, SIZE, 0);
 		struct posixtrace_cursor *snapshot;
 		uint32_t count;
 
@@ -311,19 +310,10 @@ TEST(a_snapshot_that_finds_no_memory_is_enomem, "", NEEDS_ADDRESS_LIMIT)
 	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, 16 * MIB, 0);
 	struct posixtrace_cursor *snapshot;
 	struct rlimit limit;
-	unsigned long pages = 0;
-	FILE *statm = fopen("/proc/self/statm", "re");
 
-	CHECK(statm && fscanf(statm, "%lu", &pages) == 1);
-	fclose(statm);
-	/* A sanitizer has reserved terabytes. */
-	if (pages > 1UL << 24)
-		SKIP("the address space cannot be limited");
 	CHECK_SYS(getrlimit(RLIMIT_AS, &limit));
-	limit.rlim_cur = (rlim_t)pages * 4096 + 8 * MIB;
-	CHECK_SYS(setrlimit(RLIMIT_AS, &limit));
+	limit_address_space(8 * MIB);
 	CHECK_EQ(posixtrace_cursor_open(trid, POSIXTRACE_CURSOR_SNAPSHOT, &snapshot), ENOMEM);
-	limit.rlim_cur = limit.rlim_max;
 	CHECK_SYS(setrlimit(RLIMIT_AS, &limit));
 	posixtrace_cursor_close(open_cursor(trid, POSIXTRACE_CURSOR_SNAPSHOT));
 	ts_shutdown(trid);
@@ -475,8 +465,7 @@ static void *hot(void *unused)
 /* While the filter changes, the stream also has events that the old filter or the new one excludes. */
 TEST(a_cursor_has_the_events_that_a_reader_has_while_the_filter_changes, "")
 {
-	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 16 * MIB, 64);
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, 16 * MIB, 64);
 	struct posixtrace_cursor *cursor = open_cursor(trid, 0);
 	trace_event_set_t set = ts_set(ts_id("hot"), 0);
 	struct posix_trace_event_info info;
