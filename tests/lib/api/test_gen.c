@@ -159,10 +159,8 @@ static void foreign_cycle(int number)
 	CHECK_OK(posix_trace_shutdown(trid));
 }
 
-static intptr_t do_usage(const void *arg, size_t arg_bytes)
+TS_ROUTINE(do_usage)
 {
-	(void)arg;
-	(void)arg_bytes;
 	return (intptr_t)(count_lines("/proc/self/maps") + 1000 * count_entries("/proc/self/fd") +
 			  1000000 * count_entries("/proc/self/task"));
 }
@@ -338,19 +336,6 @@ TEST(killed_processes_garbage_is_removed_by_the_next_create, "GEN-05 CREATE-12")
 	CHECK_LE(after.count, before.count + 2);
 	for (int i = 0; i < 20; i++)
 		CHECK(!has_page(pids[i]));
-}
-
-TEST(objects_are_out_of_others_reach, "GEN-05 CREATE-15")
-{
-	char path[64];
-	struct stat st;
-	trace_id_t trid = ts_create_running(0, NULL);
-	private_user_dir(path);
-	CHECK_SYS(lstat(path, &st));
-	CHECK(S_ISDIR(st.st_mode));
-	CHECK_EQ(st.st_mode & 07777, 0700);
-	CHECK_EQ(st.st_uid, geteuid());
-	ts_shutdown(trid);
 }
 
 /*
@@ -871,8 +856,7 @@ static void *storm_thread(void *arg)
 			CHECK_OK(posix_trace_shutdown(own));
 			break;
 		default:
-			for (uint32_t i = 0; i < 50; i++)
-				ts_emit(UNNAMED, i);
+			ts_emit_numbers(UNNAMED, 0, 49);
 			break;
 		}
 	}
@@ -978,46 +962,4 @@ TEST(events_from_handlers_that_interrupt_the_library, "GEN-02 EVENT-12 EVENT-13 
 	CHECK_EQ(due, number);
 	CHECK_EQ(due_in_handler, handler_events);
 	CHECK_GT(due_in_handler, 0);
-}
-
-/*
- * Roles
- */
-
-HELPER(analyze)
-{
-	CHECK_EQ(argc, 1);
-	trace_id_t trid = ts_open_log(atoi(argv[0]));
-	struct ts_events all = ts_read_log(trid), events = without_markers(&all);
-	char name[TRACE_EVENT_NAME_MAX + 1];
-	CHECK_EQ(events.count, 12);
-	for (uint32_t i = 0; i < 10; i++) {
-		CHECK_EQ(ts_number(&events.at[i + 1]), i);
-		CHECK_OK(posix_trace_eventid_get_name(trid, id_at(&events, i + 1), name));
-		CHECK_STR_EQ(name, "of the target");
-	}
-	ts_close_log(trid);
-	return 0;
-}
-
-TEST(roles_may_be_three_processes, "GEN-12 GEN-06", NEEDS_KEEPER)
-{
-	int fd = ts_temp_file();
-	struct ts_target target = ts_target_fork();
-	if (IN_CHILD()) {
-		trace_attr_t attr = small_attr();
-		trace_id_t trid = ts_create_log(target.pid, &attr, fd);
-		ts_start(trid);
-		trace_event_id_t id = ts_target_id(&target, "of the target");
-		for (uint32_t i = 0; i < 10; i++)
-			ts_target_emit(&target, id, i);
-		ts_shutdown(trid);
-		exit(0);
-	}
-	if (IN_CHILD()) {
-		char number[16];
-		snprintf(number, sizeof(number), "%d", CHECK_SYS(dup(fd)));
-		harness_exec("analyze", number, (char *)NULL);
-	}
-	ts_target_end(&target);
 }
