@@ -80,9 +80,8 @@ static void timer_off(int sig)
  * Which streams get it
  */
 
-static intptr_t do_create_running(const void *arg, size_t arg_bytes)
+TS_ROUTINE(do_create_running)
 {
-	CHECK_EQ(arg_bytes, sizeof(pid_t));
 	return (intptr_t)stream_on(*(const pid_t *)arg, 0);
 }
 
@@ -91,11 +90,10 @@ struct stream_event {
 	trace_event_id_t id;
 };
 
-static intptr_t do_count(const void *arg, size_t arg_bytes)
+TS_ROUTINE(do_count)
 {
 	const struct stream_event *which = arg;
 
-	CHECK_EQ(arg_bytes, sizeof(*which));
 	struct ts_events all = ts_read_all(which->trid);
 	return (intptr_t)ts_count(&all, which->id);
 }
@@ -588,12 +586,11 @@ static void *write_load(void *arg)
 
 #define LOAD_THREADS 4U
 
-static intptr_t do_load_threads(const void *arg, size_t arg_bytes)
+TS_ROUTINE(do_load_threads)
 {
 	struct load loads[LOAD_THREADS];
 	pthread_t threads[LOAD_THREADS];
 
-	CHECK_EQ(arg_bytes, sizeof(loads[0]));
 	for (uint32_t t = 0; t < LOAD_THREADS; t++) {
 		loads[t] = *(const struct load *)arg;
 		loads[t].writer += t;
@@ -704,8 +701,7 @@ TEST(handlers_record_while_they_interrupt_an_event, "EVENT-12 EVENT-13 EVENT-17 
 			ts_emit(id, ++number);
 		timer_off(SIGUSR1);
 		ts_emit(id, ++number);
-		all = ts_read_all(trid);
-		ts_expect_numbers(&all, id, last + 1, number);
+		all = ts_read_numbers(trid, id, last + 1, number);
 		ts_expect_numbers(&all, handler_id, last_handler + 1, handler_count);
 		CHECK_EQ(all.count, number - last + handler_count - last_handler);
 		ts_events_free(&all);
@@ -1208,8 +1204,7 @@ TEST(events_may_be_left_at_any_time, "EVENT-28 EVENT-13")
 		}
 		timer_off(SIGUSR1);
 		ts_emit(id, ++number);
-		all = ts_read_all(trid);
-		ts_expect_numbers(&all, handler_id, last_jump + 1, jump_count);
+		all = ts_read_numbers(trid, handler_id, last_jump + 1, jump_count);
 		for (size_t i = 0; i < all.count; i++) {
 			if (all.at[i].info.posix_event_id != id)
 				continue;
@@ -1297,7 +1292,6 @@ TEST(a_full_stream_goes_on_after_events_were_left_in_it, "EVENT-28 POLICY-13")
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, stream_bytes, 0);
 	struct jump_work work = {.id = ts_id("main"), .rounds = rounds};
 	trace_id_t trid = ts_create_running(0, &attr);
-	size_t event_bytes;
 
 	prepare_handler(jump_out, 0);
 	interrupt_thread(be_left, &work, rounds, SIGUSR1, &jump_count, 1);
@@ -1306,8 +1300,7 @@ TEST(a_full_stream_goes_on_after_events_were_left_in_it, "EVENT-28 POLICY-13")
 	CHECK_EQ(ts_number(&all.at[all.count - 1]), next - 1);
 	ts_expect_sorted(&all);
 	/* The newest, as many as must be there, without a gap. */
-	CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, 100, &event_bytes));
-	for (size_t i = 0; i < stream_bytes / event_bytes; i++)
+	for (size_t i = 0; i < stream_bytes / ts_user_bytes(&attr, 100); i++)
 		CHECK_EQ(ts_number(&all.at[all.count - 1 - i]), next - 1 - i);
 }
 
@@ -1384,22 +1377,20 @@ TEST(a_handler_that_interrupts_an_event_may_fork, "EVENT-12 EVENT-14")
  * Nothing waits, nobody hangs
  */
 
-static intptr_t do_flood(const void *arg, size_t arg_bytes)
+TS_ROUTINE(do_flood)
 {
 	const struct load *load = arg;
 	static unsigned char data[1000];
 
-	CHECK_EQ(arg_bytes, sizeof(*load));
 	for (uint32_t i = 0; i < load->count; i++)
 		posix_trace_event(load->id, data, load->max_len);
 	return 0;
 }
 
-static intptr_t do_create_two(const void *arg, size_t arg_bytes)
+TS_ROUTINE(do_create_two)
 {
 	const pid_t *pid = arg;
 
-	CHECK_EQ(arg_bytes, sizeof(*pid));
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 65536, 0);
 	ts_create_running(*pid, &attr);
 	attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 65536, 0);
@@ -1426,12 +1417,11 @@ struct shared_progress {
 	_Atomic bool stop;
 };
 
-static intptr_t do_record_until_told(const void *arg, size_t arg_bytes)
+TS_ROUTINE(do_record_until_told)
 {
 	struct shared_progress *progress = *(struct shared_progress *const *)arg;
 	uint32_t number = 0;
 
-	CHECK_EQ(arg_bytes, sizeof(progress));
 	while (!atomic_load(&progress->stop)) {
 		ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, number++);
 		atomic_fetch_add(&progress->events, 1);
@@ -1443,8 +1433,7 @@ TEST(a_killed_controller_harms_its_target_in_no_way, "EVENT-24")
 {
 	struct shared_progress *progress = harness_share(sizeof(*progress));
 	struct ts_target target = ts_target_fork();
-	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 65536, 0);
-	trace_id_t trid = ts_create_running(target.pid, &attr);
+	trace_id_t trid = ts_run_of(target.pid, POSIX_TRACE_LOOP, 65536, 0);
 
 	ts_target_call_begin(&target, do_record_until_told, &progress, sizeof(progress));
 	for (int i = 0; i < 10; i++) {
@@ -1471,8 +1460,7 @@ static void *hang_in_event(void *arg)
 {
 	trace_event_id_t id = *(trace_event_id_t *)arg;
 
-	for (uint32_t i = 0; i < 10; i++)
-		ts_emit(id, i);
+	ts_emit_numbers(id, 0, 9);
 	posix_trace_event(id, slow.data, 2000);
 	return NULL;
 }
@@ -1482,11 +1470,10 @@ struct slow_call {
 	struct harness_gate hangs;
 };
 
-static intptr_t do_hang_in_event(const void *arg, size_t arg_bytes)
+TS_ROUTINE(do_hang_in_event)
 {
 	struct slow_call call = *(const struct slow_call *)arg;
 
-	CHECK_EQ(arg_bytes, sizeof(call));
 	slow = slow_page_make();
 	ts_thread(hang_in_event, &call.id);
 	slow_page_wait(&slow);
@@ -1567,8 +1554,7 @@ TEST(an_event_is_no_cancellation_point, "EVENT-25")
 	pthread_t thread = ts_thread(record_cancelled, &id);
 	CHECK(ts_join(thread) == PTHREAD_CANCELED);
 	CHECK_EQ(atomic_load(&cancel_progress), 5000);
-	struct ts_events all = ts_read_all(trid);
-	ts_expect_numbers(&all, id, 0, 4999);
+	struct ts_events all = ts_read_numbers(trid, id, 0, 4999);
 	CHECK_EQ(all.count, 5000);
 }
 

@@ -19,14 +19,6 @@ static unsigned int event_for(pid_t pid, const char *name, const void *data, siz
 	return streams;
 }
 
-static void expect_name(trace_id_t trid, trace_event_id_t id, const char *expected)
-{
-	char name[TRACE_EVENT_NAME_MAX + 1];
-
-	CHECK_OK(posix_trace_eventid_get_name(trid, id, name));
-	CHECK_STR_EQ(name, expected);
-}
-
 /*
  * A shell that knows nothing of us. A line makes it start another one, which tells its
  * number and goes with the next line.
@@ -88,7 +80,6 @@ TEST(an_event_of_a_shell_is_recorded_for_it, "")
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 10);
 	struct shell shell = start_shell();
 	trace_id_t one = ts_create_running(shell.pid, &attr);
-	struct ptrc_counts counts;
 	struct ts_reader reader;
 	struct ts_event event;
 
@@ -98,7 +89,7 @@ TEST(an_event_of_a_shell_is_recorded_for_it, "")
 	CHECK_EQ(event_for(shell.pid, "step", "some data, too long", 19), 1);
 	ts_reader_join(&reader);
 	CHECK_OK(reader.result);
-	expect_name(one, reader.event.info.posix_event_id, "step");
+	ts_expect_name(one, reader.event.info.posix_event_id, "step");
 	CHECK_EQ(reader.event.info.posix_pid, shell.pid);
 	/* Nobody of that process called. */
 	CHECK_EQ(reader.event.info.posix_tid, 0);
@@ -110,8 +101,7 @@ TEST(an_event_of_a_shell_is_recorded_for_it, "")
 	CHECK_GE(ts_time_ns(&reader.event.info.posix_timestamp), before - 1000000);
 
 	/* Of two streams both; the second does not want this one. */
-	trace_id_t two = ts_create_running(shell.pid, &attr);
-	ts_expect(two, POSIX_TRACE_START);
+	trace_id_t two = ts_past_start(ts_create_running(shell.pid, &attr));
 	CHECK_EQ(event_for(shell.pid, "step", NULL, 0), 2);
 	event = ts_expect(one, reader.event.info.posix_event_id);
 	CHECK_EQ(event.len, 0);
@@ -121,9 +111,8 @@ TEST(an_event_of_a_shell_is_recorded_for_it, "")
 	CHECK_EQ(event_for(shell.pid, "step", NULL, 0), 1);
 	ts_stop(one);
 	CHECK_EQ(event_for(shell.pid, "step", NULL, 0), 0);
-	CHECK_OK(ptrc_trace_counts(one, &counts));
-	CHECK_EQ(counts.pt_lost_events, 0);
-	CHECK_EQ(counts.pt_threads, 0);
+	CHECK_EQ(ts_figure(one, "lost_events"), 0);
+	CHECK_EQ(ts_figure(one, "threads"), 0);
 	ts_shutdown(one);
 	ts_shutdown(two);
 	CHECK_EQ(event_for(shell.pid, "step", NULL, 0), 0);
@@ -136,23 +125,20 @@ TEST(what_a_full_stream_cannot_take_is_lost, "")
 	static const char data[1000];
 
 	for (int i = 0; i < 2; i++) {
-		trace_attr_t attr = ts_attr(policies[i], 16384, 1000);
 		struct shell shell = start_shell();
-		trace_id_t trid = ts_create_running(shell.pid, &attr);
+		trace_id_t trid = ts_run_of(shell.pid, policies[i], 16384, 1000);
 		unsigned long recorded = 0;
-		struct ptrc_counts counts;
 
 		for (int n = 0; n < 100; n++)
 			recorded += event_for(shell.pid, "big", data, sizeof(data));
-		CHECK_OK(ptrc_trace_counts(trid, &counts));
 		struct ts_events events = ts_read_all(trid);
 		if (policies[i] == POSIX_TRACE_LOOP) {
 			CHECK_EQ(recorded, 100);
 		} else {
-			CHECK_EQ(recorded, 100 - counts.pt_lost_events);
+			CHECK_EQ(recorded, 100 - ts_figure(trid, "lost_events"));
 			CHECK_EQ(ts_count(&events, ts_trid_id(trid, "big")), recorded);
 		}
-		CHECK_GT(counts.pt_lost_events, 10);
+		CHECK_GT(ts_figure(trid, "lost_events"), 10);
 		CHECK_GT(events.count, 10);
 		ts_shutdown(trid);
 		end_shell(&shell);
@@ -161,9 +147,8 @@ TEST(what_a_full_stream_cannot_take_is_lost, "")
 
 TEST(names_are_those_of_the_process, "")
 {
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
 	struct ts_target target = ts_target_fork();
-	trace_id_t trid = ts_create_running(target.pid, &attr);
+	trace_id_t trid = ts_run_of(target.pid, POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
 	trace_event_id_t known = ts_target_id(&target, "known"), fresh;
 
 	ts_expect(trid, POSIX_TRACE_START);
@@ -171,7 +156,7 @@ TEST(names_are_those_of_the_process, "")
 	ts_expect(trid, known);
 	CHECK_EQ(event_for(target.pid, "new", NULL, 0), 1);
 	fresh = ts_next(trid).info.posix_event_id;
-	expect_name(trid, fresh, "new");
+	ts_expect_name(trid, fresh, "new");
 	CHECK_EQ(ts_target_id(&target, "new"), fresh);
 	ts_target_emit(&target, fresh, 1);
 	CHECK_EQ(ts_expect(trid, fresh).info.posix_tid, target.pid);
@@ -183,9 +168,8 @@ TEST(names_are_those_of_the_process, "")
 
 TEST(one_may_record_for_oneself, "")
 {
-	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
+	trace_id_t trid = ts_past_start(ts_run(POSIX_TRACE_UNTIL_FULL, ROOMY, 100));
 
-	ts_expect(trid, POSIX_TRACE_START);
 	CHECK_EQ(event_for(0, "own", NULL, 0), 1);
 	CHECK_EQ(event_for(getpid(), "own", NULL, 0), 1);
 	CHECK_EQ(ts_expect(trid, ts_id("own")).info.posix_tid, 0);
@@ -212,7 +196,7 @@ TEST(a_child_of_a_traced_shell_is_traced_if_it_inherits, "")
 		if (is_inherited) {
 			struct ts_event event = ts_next(trid);
 
-			expect_name(trid, event.info.posix_event_id, "of its child");
+			ts_expect_name(trid, event.info.posix_event_id, "of its child");
 			CHECK_EQ(event.info.posix_pid, child);
 		}
 		ts_expect_none(trid);
@@ -225,10 +209,9 @@ TEST(a_child_of_a_traced_shell_is_traced_if_it_inherits, "")
 
 TEST(a_child_older_than_the_stream_is_not_traced, "")
 {
-	trace_attr_t attr = ts_inherited_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
 	struct shell shell = start_shell();
 	pid_t child = start_child(&shell);
-	trace_id_t trid = ts_create_running(shell.pid, &attr);
+	trace_id_t trid = ts_run_inherited(shell.pid, POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
 
 	CHECK_EQ(event_for(child, "event", NULL, 0), 0);
 	CHECK_EQ(event_for(shell.pid, "event", NULL, 0), 1);
@@ -246,24 +229,20 @@ TEST(what_nothing_traces_is_no_error, "")
 	CHECK_EQ(event_for(0, "event", NULL, 0), 0);
 }
 
-static intptr_t call_as_another_user(const void *pid, size_t bytes)
+TS_ROUTINE(call_as_another_user)
 {
 	unsigned int streams = 4711;
-	pid_t of;
 
-	(void)bytes;
-	memcpy(&of, pid, sizeof(of));
 	ts_drop_privileges(1);
-	int error = posixtrace_event_for(of, "event", NULL, NULL, 0, &streams);
+	int error = posixtrace_event_for(*(const pid_t *)arg, "event", NULL, NULL, 0, &streams);
 	return streams == 4711 ? error : -1;
 }
 
 TEST(errors_are_told_and_nothing_is_stored, "")
 {
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
 	struct shell shell = start_shell();
 	char name[TRACE_EVENT_NAME_MAX + 2];
-	trace_id_t trid = ts_create_running(shell.pid, &attr);
+	trace_id_t trid = ts_run_of(shell.pid, POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
 	unsigned int streams = 4711;
 
 	ts_expect(trid, POSIX_TRACE_START);
@@ -279,7 +258,7 @@ TEST(errors_are_told_and_nothing_is_stored, "")
 	ts_expect_none(trid);
 	name[TRACE_EVENT_NAME_MAX] = '\0';
 	CHECK_EQ(event_for(shell.pid, name, NULL, 0), 1);
-	expect_name(trid, ts_next(trid).info.posix_event_id, name);
+	ts_expect_name(trid, ts_next(trid).info.posix_event_id, name);
 
 	struct ts_target other = ts_target_fork();
 	CHECK_EQ(ts_target_call(&other, call_as_another_user, &shell.pid, sizeof(shell.pid)),
@@ -292,43 +271,16 @@ TEST(errors_are_told_and_nothing_is_stored, "")
 	CHECK_EQ(streams, 4711);
 }
 
-TEST(a_refused_layout_keeps_the_event_out_of_every_stream, "")
-{
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
-	struct shell shell = start_shell();
-	trace_id_t one = ts_create_running(shell.pid, &attr);
-	trace_id_t two = ts_create_running(shell.pid, &attr);
-	uint32_t number = 1;
-	unsigned int streams = 4711;
-
-	CHECK_OK(posixtrace_event_for(shell.pid, "typed", "u32 number", &number, sizeof(number),
-				      &streams));
-	CHECK_EQ(streams, 2);
-	for (int i = 0; i < 2; i++) {
-		ts_expect(i ? two : one, POSIX_TRACE_START);
-		ts_next(i ? two : one);
-	}
-	streams = 4711;
-	CHECK_EQ(posixtrace_event_for(shell.pid, "typed", "str text", "text", 5, &streams), EEXIST);
-	CHECK_EQ(streams, 4711);
-	ts_expect_none(one);
-	ts_expect_none(two);
-	ts_shutdown(one);
-	ts_shutdown(two);
-	end_shell(&shell);
-}
-
 struct guest {
 	pid_t target;
 	uint32_t first, count;
 };
 
-static intptr_t record_many(const void *arg, size_t bytes)
+TS_ROUTINE(record_many)
 {
 	const struct guest *g = arg;
 	unsigned int streams;
 
-	CHECK_EQ(bytes, sizeof(*g));
 	for (uint32_t i = 0; i < g->count; i++) {
 		uint32_t number = g->first + i;
 
@@ -343,9 +295,8 @@ static intptr_t record_many(const void *arg, size_t bytes)
 TEST(many_may_record_for_one_at_once, "")
 {
 	enum { GUESTS = 4, COUNT = 300 };
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
 	struct ts_target target = ts_target_fork(), guests[GUESTS];
-	trace_id_t trid = ts_create_running(target.pid, &attr);
+	trace_id_t trid = ts_run_of(target.pid, POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
 	trace_event_id_t own = ts_target_id(&target, "own"), id;
 	static bool seen[GUESTS * COUNT];
 
@@ -363,8 +314,7 @@ TEST(many_may_record_for_one_at_once, "")
 		ts_target_end(&guests[i]);
 	}
 	ts_stop(trid);
-	struct ts_events events = ts_read_all(trid);
-	ts_expect_numbers(&events, own, 0, 99);
+	struct ts_events events = ts_read_numbers(trid, own, 0, 99);
 	id = ts_trid_id(trid, "guest");
 	CHECK_EQ(ts_count(&events, id), GUESTS * COUNT);
 	for (size_t i = 0; i < events.count; i++) {
@@ -382,9 +332,8 @@ TEST(many_may_record_for_one_at_once, "")
 /* More often than a stream can have chunks, or slots. */
 TEST(callers_that_come_and_go_take_no_room, "")
 {
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 16384, 100);
 	struct shell shell = start_shell();
-	trace_id_t trid = ts_create_running(shell.pid, &attr);
+	trace_id_t trid = ts_run_of(shell.pid, POSIX_TRACE_UNTIL_FULL, 16384, 100);
 
 	for (int i = 0; i < 9000; i++) {
 		CHECK_EQ(event_for(shell.pid, "event", NULL, 0), 1);
@@ -403,9 +352,8 @@ struct tally {
 
 TEST(a_caller_that_is_killed_leaves_a_sound_stream, "")
 {
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
 	struct shell shell = start_shell();
-	trace_id_t trid = ts_create_running(shell.pid, &attr);
+	trace_id_t trid = ts_run_of(shell.pid, POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
 	struct tally *tally = harness_share(sizeof(*tally));
 	unsigned int seed = 1;
 
@@ -446,26 +394,31 @@ TEST(a_caller_that_is_killed_leaves_a_sound_stream, "")
 	end_shell(&shell);
 }
 
-TEST(a_type_gets_a_layout, "")
+TEST(a_type_gets_a_layout_and_keeps_it_in_every_stream, "")
 {
-	trace_id_t trid = ts_create_running(getpid(), NULL);
+	struct shell shell = start_shell();
+	trace_id_t trids[] = {ts_run_of(shell.pid, POSIX_TRACE_UNTIL_FULL, ROOMY, 100),
+			      ts_run_of(shell.pid, POSIX_TRACE_UNTIL_FULL, ROOMY, 100)};
 	char layout[POSIXTRACE_LAYOUT_MAX + 1];
 	unsigned int streams = 4711;
 
-	CHECK_OK(posixtrace_event_for(0, "typed", "json", "{}", 2, &streams));
-	CHECK_EQ(streams, 1);
-	ts_expect(trid, POSIX_TRACE_START);
-	struct ts_event e = ts_next(trid);
-	expect_name(trid, e.info.posix_event_id, "typed");
-	CHECK_OK(
-		posixtrace_eventid_get_layout(trid, e.info.posix_event_id, layout, sizeof(layout)));
-	CHECK_STR_EQ(layout, "json");
+	CHECK_OK(posixtrace_event_for(shell.pid, "typed", "json", "{}", 2, &streams));
+	CHECK_EQ(streams, 2);
 	streams = 4711;
-	CHECK_EQ(posixtrace_event_for(0, "typed", "u8 x", "x", 1, &streams), EEXIST);
-	CHECK_EQ(posixtrace_event_for(0, "typed", "u9 x", "x", 1, &streams), EINVAL);
-	CHECK_EQ(posixtrace_event_for(0, "posix_trace_unnamed_userevent", "u8 x", "x", 1, &streams),
+	CHECK_EQ(posixtrace_event_for(shell.pid, "typed", "u8 x", "x", 1, &streams), EEXIST);
+	CHECK_EQ(posixtrace_event_for(shell.pid, "typed", "u9 x", "x", 1, &streams), EINVAL);
+	CHECK_EQ(posixtrace_event_for(shell.pid, "posix_trace_unnamed_userevent", "u8 x", "x", 1,
+				      &streams),
 		 EINVAL);
 	CHECK_EQ(streams, 4711);
-	ts_expect_none(trid);
-	ts_shutdown(trid);
+	for (int i = 0; i < 2; i++) {
+		ts_expect(trids[i], POSIX_TRACE_START);
+		trace_event_id_t id = ts_next(trids[i]).info.posix_event_id;
+		ts_expect_name(trids[i], id, "typed");
+		CHECK_OK(posixtrace_eventid_get_layout(trids[i], id, layout, sizeof(layout)));
+		CHECK_STR_EQ(layout, "json");
+		ts_expect_none(trids[i]);
+		ts_shutdown(trids[i]);
+	}
+	end_shell(&shell);
 }

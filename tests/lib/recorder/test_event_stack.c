@@ -114,9 +114,8 @@ static void conclude(void)
 
 /* ---- what the processes do ---- */
 
-static intptr_t do_measure(const void *arg, size_t arg_bytes)
+TS_ROUTINE(do_measure)
 {
-	CHECK_EQ(arg_bytes, sizeof(work));
 	work = *(const struct work *)arg;
 	return measure();
 }
@@ -129,7 +128,7 @@ static intptr_t target_bytes(struct ts_target *target, trace_event_id_t id)
 	return ts_target_call(target, do_measure, &one, sizeof(one));
 }
 
-static intptr_t do_measure_without_descriptors(const void *arg, size_t arg_bytes)
+TS_ROUTINE(do_measure_without_descriptors)
 {
 	struct rlimit limit, none;
 

@@ -328,13 +328,11 @@ TEST(nothing_is_lost_while_there_is_room,
 {
 	const size_t stream_bytes = (size_t)8 << 20;
 	trace_attr_t attr = ts_attr(0, 0, DATA_MAX);
-	size_t event_bytes;
 	uint32_t writers, missing = 0;
 
-	CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, DATA_MAX, &event_bytes));
 	/* Half is left for handlers, which do not wait, and for what the killed took. */
-	trace_id_t trid =
-		hammer(POSIX_TRACE_UNTIL_FULL, stream_bytes, stream_bytes / event_bytes / 2, NULL);
+	trace_id_t trid = hammer(POSIX_TRACE_UNTIL_FULL, stream_bytes,
+				 stream_bytes / ts_user_bytes(&attr, DATA_MAX) / 2, NULL);
 	ts_expect_running(trid);
 	CHECK_EQ(view->gaps, 0);
 	writers = atomic_load(&shared->writers);

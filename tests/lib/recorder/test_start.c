@@ -216,8 +216,8 @@ TEST(program_is_traced_from_its_next_event_on, "CREATE-13")
 	trace_id_t trid = ts_create_running(pid, NULL);
 	harness_open(&go);
 	harness_pass(&told);
-	struct ts_events events = ts_read_all(trid);
-	ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_UNNAMED_USEREVENT, 0);
+	struct ts_events events =
+		ts_read_ids(trid, POSIX_TRACE_START, POSIX_TRACE_UNNAMED_USEREVENT, 0);
 	CHECK_EQ(events.at[1].info.posix_pid, pid);
 	CHECK(has_page(pid));
 	harness_open(&go);
@@ -247,8 +247,6 @@ TEST(program_that_has_no_event_any_more_takes_its_page_along, "GEN-05")
 
 TEST(child_of_a_program_without_events_inherits, "FORK-14")
 {
-	trace_attr_t attr = ts_inherited_attr(0, 0, 0);
-
 	make_gates();
 	pid_t pid = harness_fork();
 	if (pid == 0) {
@@ -262,11 +260,11 @@ TEST(child_of_a_program_without_events_inherits, "FORK-14")
 		exit(0);
 	}
 	harness_pass(&told);
-	trace_id_t trid = ts_create_running(pid, &attr);
+	trace_id_t trid = ts_run_inherited(pid, 0, 0, 0);
 	harness_open(&go);
 	CHECK_EXIT(pid, 0);
-	struct ts_events events = ts_read_all(trid);
-	ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_UNNAMED_USEREVENT, 0);
+	struct ts_events events =
+		ts_read_ids(trid, POSIX_TRACE_START, POSIX_TRACE_UNNAMED_USEREVENT, 0);
 	CHECK_NE(events.at[1].info.posix_pid, pid);
 	ts_shutdown(trid);
 }
@@ -296,8 +294,8 @@ TEST(child_that_nobody_traces_looks_at_its_own_bell, "FORK-11")
 	trace_id_t trid = ts_create_running(child, NULL);
 	harness_open(&go);
 	CHECK_EXIT(pid, 0);
-	struct ts_events events = ts_read_all(trid);
-	ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_UNNAMED_USEREVENT, 0);
+	struct ts_events events =
+		ts_read_ids(trid, POSIX_TRACE_START, POSIX_TRACE_UNNAMED_USEREVENT, 0);
 	CHECK_EQ(events.at[1].info.posix_pid, child);
 	ts_shutdown(trid);
 }
@@ -341,8 +339,6 @@ TEST(raw_clone_of_a_program_without_a_page_gets_one_of_its_own, "FORK-21", NEEDS
 
 TEST(program_without_descriptors_is_traced_when_it_has_some_again, "")
 {
-	struct ptrc_counts counts;
-
 	make_gates();
 	pid_t pid = harness_fork();
 	if (pid == 0) {
@@ -361,10 +357,8 @@ TEST(program_without_descriptors_is_traced_when_it_has_some_again, "")
 	trace_id_t trid = ts_create_running(pid, NULL);
 	harness_open(&go);
 	CHECK_EXIT(pid, 0);
-	struct ts_events events = ts_read_all(trid);
-	ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_UNNAMED_USEREVENT, 0);
-	CHECK_OK(ptrc_trace_counts(trid, &counts));
-	CHECK_EQ(counts.pt_untraced_processes, 1);
+	ts_read_ids(trid, POSIX_TRACE_START, POSIX_TRACE_UNNAMED_USEREVENT, 0);
+	CHECK_EQ(ts_figure(trid, "untraced_processes"), 1);
 	ts_shutdown(trid);
 }
 
