@@ -514,8 +514,7 @@ TEST(child_of_a_process_that_has_changed_its_user_takes_no_other_stream, "CREATE
 	ts_shutdown(trid);
 	ts_target_emit(&child, early, 6);
 	trace_event_id_t late = ts_target_id(&child, "of its user");
-	trid = ts_create_running(child.pid, &attr);
-	ts_expect(trid, POSIX_TRACE_START);
+	trid = ts_past_start(ts_create_running(child.pid, &attr));
 	ts_target_emit(&child, early, 7);
 	ts_expect_number(trid, early, 7);
 	ts_target_emit(&child, late, 8);
@@ -574,11 +573,10 @@ TEST(target_that_changes_its_user_before_it_maps_the_stream_is_counted, "CREATE-
 TEST(target_that_forks_before_its_first_event_has_mapped_the_stream, "FORK-01", NEEDS_EXEC)
 {
 	need_root();
-	trace_attr_t attr = ts_inherited_attr(POSIX_TRACE_UNTIL_FULL, 65536, 256);
 	struct ts_target target = ts_target_fork();
 
 	ts_target_exec(&target);
-	trace_id_t trid = ts_create_running(target.pid, &attr);
+	trace_id_t trid = ts_run_inherited(target.pid, POSIX_TRACE_UNTIL_FULL, 65536, 256);
 	struct ts_target child = ts_target_fork_child(&target);
 	ts_target_end(&child);
 	CHECK_EQ(ts_target_call(&target, do_hide_objects, NULL, 0), 0);
@@ -686,11 +684,10 @@ TEST(unusable_attributes_are_einval, "CREATE-16 POLICY-12 CREATE-21")
 HELPER(in_small_shm)
 {
 	const size_t stream_bytes = 1 << 20;
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, stream_bytes, 4096);
 	trace_attr_t big = ts_attr(POSIX_TRACE_UNTIL_FULL, 16 << 20, 4096);
 
 	CHECK_EQ(create_result(0, &big), ENOMEM);
-	trace_id_t trid = ts_create(0, &attr);
+	trace_id_t trid = ts_make(POSIX_TRACE_UNTIL_FULL, stream_bytes, 4096);
 	trace_event_id_t id = ts_id("no room elsewhere");
 	fill_shm();
 	/* A full disk must not be a SIGBUS. */

@@ -270,13 +270,11 @@ TEST(names_beyond_the_limit_are_counted, "EVENTID-07", NEEDS_KEEPER)
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 65536, 16);
 	int fd = ts_temp_file();
 	trace_id_t trids[] = {ts_create_log(0, &attr, fd), ts_create(0, &attr)}, log;
-	struct ptrc_counts counts;
 	static trace_event_id_t ids[USER_NAMES];
 	char name[32];
 
 	open_all(ids);
-	CHECK_OK(ptrc_trace_counts(trids[1], &counts));
-	CHECK_EQ(counts.pt_refused_names, 0);
+	CHECK_EQ(ts_figure(trids[1], "refused_names"), 0);
 	CHECK_OK(ptrc_inspect_process(0, &process));
 	CHECK_EQ(process.pt_refused_names, 0);
 	CHECK_STR_EQ(process.pt_refused_name, "");
@@ -289,8 +287,7 @@ TEST(names_beyond_the_limit_are_counted, "EVENTID-07", NEEDS_KEEPER)
 		}
 	for (int i = 0; i < 2; i++) {
 		ts_clear(trids[i]);
-		CHECK_OK(ptrc_trace_counts(trids[i], &counts));
-		CHECK_EQ(counts.pt_refused_names, 5);
+		CHECK_EQ(ts_figure(trids[i], "refused_names"), 5);
 	}
 	CHECK_OK(ptrc_inspect_process(0, &process));
 	CHECK_EQ(process.pt_refused_names, 5);
@@ -298,8 +295,7 @@ TEST(names_beyond_the_limit_are_counted, "EVENTID-07", NEEDS_KEEPER)
 	CHECK_EQ(process.pt_events, USER_NAMES);
 	ts_shutdown(trids[0]);
 	log = ts_open_log(fd);
-	CHECK_OK(ptrc_trace_counts(log, &counts));
-	CHECK_EQ(counts.pt_refused_names, 5);
+	CHECK_EQ(ts_figure(log, "refused_names"), 5);
 	ts_close_log(log);
 }
 

@@ -339,12 +339,10 @@ struct both {
 	char name[32], layout[64];
 };
 
-static intptr_t open_there(const void *arg, size_t bytes)
+TS_ROUTINE(open_there)
 {
 	const struct both *both = arg;
 	trace_event_id_t id = 0;
-
-	(void)bytes;
 	int error = posixtrace_eventid_open_layout(both->name, both->layout, &id);
 	return error ? -error : (intptr_t)id;
 }
@@ -653,11 +651,9 @@ TEST(nothing_happens_untraced, "")
 TEST(of_two_structures_the_second_is_not_taken_for_the_first, "")
 {
 	trace_id_t trid = ts_create_running(getpid(), NULL);
-	struct ptrc_counts counts;
 
 	POSIXTRACE_EMIT(query, .id = 1);
-	CHECK_OK(ptrc_trace_counts(trid, &counts));
-	CHECK_EQ(counts.pt_refused_names, 0);
+	CHECK_EQ(ts_figure(trid, "refused_names"), 0);
 	POSIXTRACE_EMIT(other, .id = 1);
 	POSIXTRACE_EMIT(other, .id = 2);
 	CHECK_EQ(posixtrace_open_type(&query), 0);
@@ -665,8 +661,7 @@ TEST(of_two_structures_the_second_is_not_taken_for_the_first, "")
 	CHECK_EQ(posixtrace_open_type(&other), EEXIST);
 	CHECK_EQ(posixtrace_open_type(NULL), EINVAL);
 	/* A reader that looks for the name does not see all of its events, so it is told. */
-	CHECK_OK(ptrc_trace_counts(trid, &counts));
-	CHECK_EQ(counts.pt_refused_names, 1);
+	CHECK_EQ(ts_figure(trid, "refused_names"), 1);
 	ts_expect(trid, POSIX_TRACE_START);
 	trace_event_id_t id = ts_next(trid).info.posix_event_id;
 	CHECK_EQ(id, ts_id("db.query"));
