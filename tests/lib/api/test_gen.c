@@ -660,6 +660,9 @@ static void *call_with_request_pending(void *arg)
 	CHECK_OK(posixtrace_get_type_counts(trid, types, 16));
 	CHECK_OK(posixtrace_attach());
 	CHECK_OK(posixtrace_event_for(0, "event", NULL, NULL, 0, &streams));
+	/* The first event of the thread and some that need new room. */
+	CHECK_OK(posix_trace_start(trid));
+	ts_emit_numbers(id, 0, 4999);
 	/* With an event there is no wait, and no cancellation. */
 	use_all(trid, PLAIN);
 	CHECK_OK(posix_trace_create_withlog(0, &attr, test->fd, &trid));
