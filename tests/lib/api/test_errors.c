@@ -432,17 +432,11 @@ TEST(too_little_address_space_is_enomem, "ERRORS-12 CREATE-17 CREATE-25", NEEDS_
 /* Its /dev/shm has 4 MiB; the library has been initialised there. */
 HELPER(in_full_shm)
 {
-	static char block[65536];
 	trace_event_id_t id = 0, unnamed = POSIX_TRACE_UNNAMED_USEREVENT;
 	trace_attr_t attr = small_attr();
 	trace_id_t trid = 0;
 
-	memset(block, 1, sizeof(block));
-	int fd = open("/dev/shm/filler", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-	for (size_t bytes = sizeof(block); bytes; bytes /= 2)
-		while (write(fd, block, bytes) == (ssize_t)bytes)
-			;
-	close(fd);
+	fill_shm();
 	if (posix_trace_create(0, &attr, &trid) != ENOMEM || trid)
 		return 3;
 	int err = posix_trace_eventid_open("no room", &id);
@@ -464,10 +458,7 @@ HELPER(in_full_shm)
 TEST(no_room_for_shared_objects_has_the_errors_of_the_pages, "ERRORS-11 ERRORS-12 CREATE-17",
      NEEDS_EXEC)
 {
-	if (!enter_mount_namespace() || mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=4m,mode=1777"))
-		SKIP("cannot mount a small /dev/shm");
-	if (IN_CHILD())
-		harness_exec("in_full_shm", (char *)NULL);
+	run_in_small_shm("4m", "in_full_shm", NULL);
 }
 
 /* One of those up to a 0, or none. */

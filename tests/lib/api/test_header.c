@@ -121,8 +121,3 @@ TEST(option_macros_say_supported, "HDR-28")
 	CHECK_EQ(_POSIX_TRACE_INHERIT, 200809L);
 	CHECK_EQ(sysconf(_SC_TRACE), -1);
 }
-
-TEST(library_and_header_are_of_one_version, "GENVERSION-01")
-{
-	CHECK_STR_EQ(posixtrace_version(), "posixtrace " POSIXTRACE_VERSION);
-}
