@@ -669,12 +669,6 @@ static const struct plan first_event = {
 
 TEST(a_handler_may_record_at_each_instruction, "EVENT-12 EVENT-13 GETNEXT-03 GETNEXT-04")
 {
-	step_one_child(&one_event, HANDLE);
-}
-
-TEST(a_handler_may_record_at_each_instruction_of_a_long_event,
-     "EVENT-12 EVENT-13 GETNEXT-03 GETNEXT-04")
-{
 	step_one_child(&one_long_event, HANDLE);
 }
 
@@ -684,12 +678,6 @@ TEST(a_handler_may_record_while_chunks_change, "EVENT-12 EVENT-13 GETNEXT-03 GET
 }
 
 TEST(an_event_may_be_left_at_each_instruction, "EVENT-28 EVENT-13 GETNEXT-03 GETNEXT-04")
-{
-	step_one_child(&one_event, LEAVE);
-}
-
-TEST(an_event_may_be_left_at_each_instruction_of_a_long_event,
-     "EVENT-28 EVENT-13 GETNEXT-03 GETNEXT-04")
 {
 	step_one_child(&one_long_event, LEAVE);
 }
