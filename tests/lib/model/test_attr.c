@@ -224,55 +224,6 @@ static struct ptrc_attr resolve(const trace_attr_t *attr, bool has_log)
 	return out;
 }
 
-TEST(unset_stream_policy_depends_on_the_log, "POLICY-09 POLICY-11 POLICY-12")
-{
-	trace_attr_t attr = fresh();
-	struct ptrc_attr out;
-
-	CHECK_EQ(resolve(NULL, false).stream_full_policy, POSIX_TRACE_LOOP);
-	CHECK_EQ(resolve(NULL, true).stream_full_policy, POSIX_TRACE_FLUSH);
-	CHECK_EQ(resolve(&attr, false).stream_full_policy, POSIX_TRACE_LOOP);
-	CHECK_EQ(resolve(&attr, true).stream_full_policy, POSIX_TRACE_FLUSH);
-	CHECK_OK(posix_trace_attr_setstreamfullpolicy(&attr, POSIX_TRACE_LOOP));
-	CHECK_EQ(resolve(&attr, true).stream_full_policy, POSIX_TRACE_LOOP);
-	CHECK_OK(posix_trace_attr_setstreamfullpolicy(&attr, POSIX_TRACE_UNTIL_FULL));
-	CHECK_EQ(resolve(&attr, true).stream_full_policy, POSIX_TRACE_UNTIL_FULL);
-	CHECK_OK(posix_trace_attr_setstreamfullpolicy(&attr, POSIX_TRACE_FLUSH));
-	CHECK_EQ(resolve(&attr, true).stream_full_policy, POSIX_TRACE_FLUSH);
-	CHECK_EQ(ptrc_attr_resolve(&attr, false, &out), EINVAL);
-}
-
-TEST(stream_size_is_raised_to_what_is_useful, "SIZE-06 SIZE-15 SIZE-16")
-{
-	trace_attr_t attr = fresh();
-	struct ptrc_attr out;
-	size_t one, start, stop;
-
-	CHECK_EQ(resolve(&attr, false).stream_min_size, 1048576);
-	CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, 1 << 20));
-	CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, 1 << 20, &one));
-	CHECK_EQ(resolve(&attr, false).stream_min_size, 4 * one);
-	/* Set is set, whatever max-data-size says. */
-	CHECK_OK(posix_trace_attr_setstreamsize(&attr, 2000));
-	CHECK_EQ(resolve(&attr, false).stream_min_size, 2000);
-
-	CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, sizeof(trace_event_set_t), &start));
-	CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, 0, &one));
-	CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, sizeof(int), &stop));
-	CHECK_OK(posix_trace_attr_setstreamsize(&attr, 0));
-	CHECK_EQ(resolve(&attr, false).stream_min_size, start + one + stop);
-	CHECK_EQ(ts_values(&attr).stream_bytes, 0);
-
-	attr = fresh();
-	CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, SIZE_MAX));
-	CHECK_EQ(ptrc_attr_resolve(&attr, false, &out), ENOMEM);
-	CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, SIZE_MAX / 4));
-	CHECK_EQ(ptrc_attr_resolve(&attr, false, &out), ENOMEM);
-	CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, SIZE_MAX));
-	CHECK_OK(posix_trace_attr_setstreamsize(&attr, 100000));
-	CHECK_EQ(resolve(&attr, false).stream_min_size, 100000);
-}
-
 TEST(bounded_log_must_hold_start_and_stop, "SIZE-21 SIZE-22")
 {
 	trace_attr_t attr = fresh();
@@ -290,47 +241,6 @@ TEST(bounded_log_must_hold_start_and_stop, "SIZE-21 SIZE-22")
 	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
 	CHECK_OK(posix_trace_attr_setlogsize(&attr, 0));
 	CHECK_EQ(resolve(&attr, true).log_max_size, 0);
-}
-
-TEST(resolving_needs_an_object_and_leaves_it_alone, "ATTR-15 CREATE-16 CLOCK-03")
-{
-	trace_attr_t attr = fresh(), before;
-
-	CHECK_OK(posix_trace_attr_setname(&attr, "kept"));
-	before = attr;
-	struct ptrc_attr out = resolve(&attr, true);
-	CHECK_MEM_EQ(&attr, &before, sizeof(attr));
-	CHECK_STR_EQ(out.name, "kept");
-	CHECK_EQ(out.createtime_sec, 0);
-	CHECK_OK(posix_trace_attr_destroy(&attr));
-	CHECK_EQ(ptrc_attr_resolve(&attr, true, &out), EINVAL);
-}
-
-TEST(exported_attributes_are_an_object, "ATTR-16 ATTRGET-05 SIZE-23")
-{
-	trace_attr_t attr = fresh(), read;
-
-	CHECK_OK(posix_trace_attr_setname(&attr, "of a stream"));
-	CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, 321));
-	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-	struct ts_values want = ts_values(&attr);
-	struct ptrc_attr out = resolve(&attr, true);
-	out.createtime_sec = 1700000000;
-	out.createtime_nsec = 999999999;
-	memset(&read, 0xff, sizeof(read));
-	ptrc_attr_export(&out, &read);
-	struct ts_values all = ts_values(&read);
-	CHECK_EQ(all.created_ns, INT64_C(1700000000999999999));
-	CHECK_EQ(all.stream_policy, POSIX_TRACE_FLUSH);
-	/* All else is as it was asked for. */
-	all.created_ns = want.created_ns;
-	all.stream_policy = want.stream_policy;
-	CHECK_MEM_EQ(&all, &want, sizeof(all));
-
-	/* A stream made from it has a creation time of its own. */
-	CHECK_EQ(resolve(&read, true).createtime_sec, 0);
-	CHECK_OK(posix_trace_attr_setname(&read, "changed"));
-	CHECK_OK(posix_trace_attr_destroy(&read));
 }
 
 /* Good attributes with this change are refused. */
