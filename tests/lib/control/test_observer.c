@@ -34,16 +34,21 @@ static struct timespec time_of(int64_t ns)
 	return (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
 }
 
-static void observe(trace_event_id_t id, int64_t ns, uint32_t number)
+static void observe_of(pid_t pid, trace_event_id_t id, int64_t ns, uint32_t number)
 {
 	const struct ptrc_observed event = {.po_time = time_of(ns),
-					    .po_pid = 4711,
-					    .po_tid = 4712,
+					    .po_pid = pid,
+					    .po_tid = pid + 1,
 					    .po_event = id,
 					    .po_data = &number,
 					    .po_size = sizeof(number)};
 
 	CHECK_OK(ptrc_observer_add(observer, &event, 1, 0));
+}
+
+static void observe(trace_event_id_t id, int64_t ns, uint32_t number)
+{
+	observe_of(4711, id, ns, number);
 }
 
 static unsigned long lost_events(trace_id_t trid)
@@ -309,7 +314,6 @@ TEST(a_log_tells_of_a_process_that_was_observed, "", NEEDS_KEEPER)
 	struct posixtrace_log_process p = make_process(GONE, "gone");
 	int fd = ts_temp_file();
 	trace_id_t trid = observed(create_log(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0, fd));
-	struct ptrc_observed event = {.po_pid = GONE, .po_tid = GONE, .po_event = other};
 	struct posixtrace_log_mapping m;
 	unsigned long index = 0;
 
@@ -322,8 +326,7 @@ TEST(a_log_tells_of_a_process_that_was_observed, "", NEEDS_KEEPER)
 	p.pp_mapping_count = 2;
 	p.pp_start = p.pp_from = time_of(harness_now_ns());
 	ts_start(trid);
-	event.po_time = time_of(harness_now_ns());
-	CHECK_OK(ptrc_observer_add(observer, &event, 1, 0));
+	observe_of(GONE, other, harness_now_ns(), 0);
 	CHECK_OK(ptrc_observer_add_process(observer, &p, mappings, false));
 	ptrc_observer_close(observer);
 	trace_id_t log = ts_end_and_open_log(trid, fd);
@@ -351,32 +354,22 @@ TEST(what_was_observed_stands_above_a_look_that_came_too_late, "", NEEDS_KEEPER)
 	struct posixtrace_log_process p = make_process(GONE, "gone");
 	int fd = ts_temp_file();
 	trace_id_t trid = observed(create_log(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0, fd));
-	struct ptrc_observed event = {.po_pid = GONE, .po_tid = GONE};
 	unsigned long index = 0;
-	int seen = 0;
 
 	p.pp_start = p.pp_from = time_of(harness_now_ns());
 	ts_start(trid);
-	event.po_event = other;
-	event.po_time = time_of(harness_now_ns());
-	CHECK_OK(ptrc_observer_add(observer, &event, 1, 0));
+	observe_of(GONE, other, harness_now_ns(), 0);
 	/* The keeper looks at the process and finds it gone, and then comes what it was. */
 	ts_flush(trid);
 	CHECK_OK(ptrc_observer_add_process(observer, &p, NULL, false));
 	ptrc_observer_close(observer);
 	trace_id_t log = ts_end_and_open_log(trid, fd);
 	struct ts_events all = ts_read_log(log);
-	for (size_t i = 0; i < all.count; i++) {
-		const struct posix_trace_event_info *e = &all.at[i].info;
-
-		if (e->posix_event_id != event.po_event)
-			continue;
-		CHECK_OK(posixtrace_log_find_process(log, GONE, &e->posix_timestamp, &index));
-		CHECK_OK(posixtrace_log_get_process(log, index, &p, sizeof(p)));
-		CHECK(p.pp_is_known && is_text(p.pp_name, p.pp_name_size, "gone"));
-		seen++;
-	}
-	CHECK_EQ(seen, 1);
+	CHECK_EQ(ts_count(&all, other), 1);
+	const struct ts_event *e = &all.at[ts_find(&all, other, 0)];
+	CHECK_OK(posixtrace_log_find_process(log, GONE, &e->info.posix_timestamp, &index));
+	CHECK_OK(posixtrace_log_get_process(log, index, &p, sizeof(p)));
+	CHECK(p.pp_is_known && is_text(p.pp_name, p.pp_name_size, "gone"));
 }
 
 TEST(what_is_told_of_a_process_is_cut_to_what_fits, "", NEEDS_KEEPER)
@@ -561,6 +554,28 @@ TEST(descriptions_are_taken_in_the_order_in_which_they_were_added, "", NEEDS_KEE
 	CHECK_OK(posix_trace_close(log));
 }
 
+/* Ends stream and process. Stores what the log says of the programs of the process, of which there are two. Returns
+ * the log. */
+static trace_id_t find_programs(trace_id_t trid, int fd, pid_t pid,
+				struct posixtrace_log_process found[2])
+{
+	struct posixtrace_log_process p;
+	int count = 0;
+
+	ptrc_observer_close(observer);
+	ts_shutdown(trid);
+	harness_kill(pid);
+	trace_id_t log = ts_open_log(fd);
+	for (unsigned long i = 0; !posixtrace_log_get_process(log, i, &p, sizeof(p)); i++) {
+		if (p.pp_pid != pid)
+			continue;
+		CHECK_LT(count, 2);
+		found[count++] = p;
+	}
+	CHECK_EQ(count, 2);
+	return log;
+}
+
 TEST(each_program_of_a_process_counts_from_its_own_exec, "", NEEDS_KEEPER)
 {
 	char exe[PATH_MAX];
@@ -569,44 +584,35 @@ TEST(each_program_of_a_process_counts_from_its_own_exec, "", NEEDS_KEEPER)
 	const char *paths[] = {"/bin/wrapper", exe};
 	int fd = ts_temp_file();
 	trace_id_t trid = observed(create_log(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0, fd));
-	struct ptrc_observed event = {.po_pid = pid, .po_tid = pid};
-	struct posixtrace_log_process p = make_process(pid, "sleep");
-	unsigned long index, count = 0;
-	int seen = 0;
+	struct posixtrace_log_process p = make_process(pid, "sleep"), found[2];
+	unsigned long index;
+	ssize_t at = -1;
 
 	p.pp_start = time_of(harness_now_ns());
 	ts_start(trid);
-	event.po_event = other;
 	for (int i = 0; i < 2; i++) {
+		int64_t now = harness_now_ns();
+
 		set_executable(&p, paths[i]);
-		event.po_time = p.pp_from = time_of(harness_now_ns());
+		p.pp_from = time_of(now);
 		CHECK_OK(ptrc_observer_add_process(observer, &p, NULL, false));
-		CHECK_OK(ptrc_observer_add(observer, &event, 1, 0));
+		observe_of(pid, other, now, 0);
 	}
 	/* The keeper looks at the process, and then comes what the observer knows in the end. */
 	ts_flush(trid);
 	CHECK_OK(ptrc_observer_add_process(observer, &p, NULL, false));
-	ptrc_observer_close(observer);
-	ts_shutdown(trid);
-	harness_kill(pid);
-	trace_id_t log = ts_open_log(fd);
+	trace_id_t log = find_programs(trid, fd, pid, found);
 	struct ts_events all = ts_read_log(log);
-	for (size_t i = 0; i < all.count; i++) {
-		const struct posix_trace_event_info *e = &all.at[i].info;
-
-		if (e->posix_event_id != event.po_event)
-			continue;
-		CHECK_OK(posixtrace_log_find_process(log, pid, &e->posix_timestamp, &index));
+	CHECK_EQ(ts_count(&all, other), 2);
+	for (int i = 0; i < 2; i++) {
+		at = ts_find(&all, other, (size_t)(at + 1));
+		CHECK_OK(posixtrace_log_find_process(log, pid, &all.at[at].info.posix_timestamp,
+						     &index));
 		CHECK_OK(posixtrace_log_get_process(log, index, &p, sizeof(p)));
-		CHECK(is_text(p.pp_executable, p.pp_executable_size, paths[seen]));
+		CHECK(is_text(p.pp_executable, p.pp_executable_size, paths[i]));
 		/* What /proc says of the one that runs says more. */
-		CHECK_EQ(p.pp_has_user, seen);
-		seen++;
+		CHECK_EQ(p.pp_has_user, i);
 	}
-	CHECK_EQ(seen, 2);
-	for (index = 0; !posixtrace_log_get_process(log, index, &p, sizeof(p)); index++)
-		count += p.pp_pid == pid;
-	CHECK_EQ(count, 2);
 }
 
 TEST(an_exec_that_is_reported_after_a_look_counts_from_the_exec, "", NEEDS_KEEPER)
@@ -618,9 +624,8 @@ TEST(an_exec_that_is_reported_after_a_look_counts_from_the_exec, "", NEEDS_KEEPE
 	int fd = ts_temp_file();
 	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0);
 	trace_id_t trid = observed(ts_create_log(pid, &attr, fd));
-	struct posixtrace_log_process p = make_process(pid, "sleep");
+	struct posixtrace_log_process p = make_process(pid, "sleep"), found[2];
 	struct timespec from[2];
-	unsigned long index, count = 0;
 	unsigned int streams;
 
 	p.pp_start = start;
@@ -637,18 +642,11 @@ TEST(an_exec_that_is_reported_after_a_look_counts_from_the_exec, "", NEEDS_KEEPE
 		p.pp_from = from[i];
 		CHECK_OK(ptrc_observer_add_process(observer, &p, NULL, false));
 	}
-	ptrc_observer_close(observer);
-	ts_shutdown(trid);
-	harness_kill(pid);
-	trace_id_t log = ts_open_log(fd);
-	for (index = 0; !posixtrace_log_get_process(log, index, &p, sizeof(p)); index++) {
-		if (p.pp_pid != pid)
-			continue;
-		CHECK(is_text(p.pp_executable, p.pp_executable_size, paths[count]));
-		CHECK_EQ(p.pp_has_user, count);
-		count++;
+	find_programs(trid, fd, pid, found);
+	for (int i = 0; i < 2; i++) {
+		CHECK(is_text(found[i].pp_executable, found[i].pp_executable_size, paths[i]));
+		CHECK_EQ(found[i].pp_has_user, i);
 	}
-	CHECK_EQ(count, 2);
 }
 
 TEST(a_program_that_is_executed_again_after_a_look_is_described, "", NEEDS_KEEPER)
@@ -658,27 +656,18 @@ TEST(a_program_that_is_executed_again_after_a_look_is_described, "", NEEDS_KEEPE
 	int fd = ts_temp_file();
 	trace_id_t trid = observed(create_log(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0, fd));
 	const int64_t now = harness_now_ns();
-	struct ptrc_observed event = {.po_pid = pid, .po_tid = pid, .po_time = time_of(now)};
-	struct posixtrace_log_process p = make_process(pid, "sleep");
-	unsigned long index, count = 0;
+	struct posixtrace_log_process p = make_process(pid, "sleep"), found[2];
 
-	event.po_event = other;
 	set_executable(&p, exe);
 	p.pp_start = p.pp_from = time_of(now);
 	ts_start(trid);
 	CHECK_OK(ptrc_observer_add_process(observer, &p, NULL, false));
-	CHECK_OK(ptrc_observer_add(observer, &event, 1, 0));
+	observe_of(pid, other, now, 0);
 	/* The keeper looks at the process. */
 	ts_flush(trid);
 	CHECK_OK(ptrc_observer_add_process(observer, &p, NULL, false));
 	p.pp_from = time_of(now + 1000);
 	CHECK_OK(ptrc_observer_add_process(observer, &p, NULL, false));
-	ptrc_observer_close(observer);
-	ts_shutdown(trid);
-	harness_kill(pid);
-	trace_id_t log = ts_open_log(fd);
-	for (index = 0; !posixtrace_log_get_process(log, index, &p, sizeof(p)); index++)
-		if (p.pp_pid == pid)
-			CHECK_EQ(p.pp_has_user, !count++);
-	CHECK_EQ(count, 2);
+	find_programs(trid, fd, pid, found);
+	CHECK(found[0].pp_has_user && !found[1].pp_has_user);
 }
