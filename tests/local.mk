@@ -197,6 +197,7 @@ check_LIBRARIES = %D%/support/libsupport.a
 ptrc_support_ldadd = %D%/support/libsupport.a $(LDADD)
 %C%_lib_api_test_errors_LDADD = $(ptrc_support_ldadd)
 %C%_lib_api_test_gen_LDADD = $(ptrc_support_ldadd)
+%C%_lib_api_test_query_LDADD = $(ptrc_support_ldadd)
 %C%_lib_control_test_create_LDADD = $(ptrc_support_ldadd)
 %C%_lib_control_test_cursor_LDADD = $(ptrc_support_ldadd)
 %C%_lib_control_test_observer_LDADD = $(ptrc_support_ldadd)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What is seen of processes and of the system from outside: <posixtrace.h>. */
 #include "include/posixtrace-private.h"
-#include "tests/support/harness.h"
+#include "tests/support/support.h"
 
 #include <signal.h>
 #include <spawn.h>
@@ -20,10 +20,9 @@ static struct ptrc_inspected_system machine;
 TEST(a_process_with_the_library_and_its_names, "GEN-09")
 {
 	char name[TRACE_EVENT_NAME_MAX + 1];
-	trace_event_id_t opened, told = 0;
+	trace_event_id_t opened = ts_id("query.seen"), told = 0;
 	bool is_found = false;
 
-	CHECK_OK(posix_trace_eventid_open("query.seen", &opened));
 	CHECK_OK(ptrc_inspect_process(0, &process));
 	CHECK_EQ(process.pt_user, geteuid());
 	CHECK_EQ(process.pt_depth, 0);
@@ -41,22 +40,13 @@ TEST(a_process_with_the_library_and_its_names, "GEN-09")
 
 TEST(a_stream_as_it_is_and_nothing_is_reset, "GEN-09")
 {
-	trace_event_set_t filter;
-	trace_event_id_t id;
-	trace_attr_t attr;
-	trace_id_t trace;
-	int is_member;
-	struct posix_trace_status_info status;
+	trace_event_id_t id = ts_id("query.filtered");
+	trace_event_set_t filter = ts_set(id, 0);
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 16384, 0);
 
-	CHECK_OK(posix_trace_attr_init(&attr));
 	CHECK_OK(posix_trace_attr_setname(&attr, "query"));
-	CHECK_OK(posix_trace_attr_setstreamsize(&attr, 16384));
-	CHECK_OK(posix_trace_attr_setstreamfullpolicy(&attr, POSIX_TRACE_UNTIL_FULL));
-	CHECK_OK(posix_trace_create(0, &attr, &trace));
-	CHECK_OK(posix_trace_eventid_open("query.filtered", &id));
-	CHECK_OK(posix_trace_eventset_empty(&filter));
-	CHECK_OK(posix_trace_eventset_add(id, &filter));
-	CHECK_OK(posix_trace_set_filter(trace, &filter, POSIX_TRACE_SET_EVENTSET));
+	trace_id_t trace = ts_create(0, &attr);
+	ts_set_filter(trace, &filter, POSIX_TRACE_SET_EVENTSET);
 
 	CHECK_OK(ptrc_inspect_process(0, &process));
 	CHECK_EQ(process.pt_streams, 1);
@@ -67,54 +57,48 @@ TEST(a_stream_as_it_is_and_nothing_is_reset, "GEN-09")
 	CHECK(stream.pt_is_controlled && !stream.pt_is_kept && !stream.pt_has_log);
 	CHECK_EQ(stream.pt_full_policy, POSIX_TRACE_UNTIL_FULL);
 	CHECK_EQ(stream.pt_status.posix_stream_status, POSIX_TRACE_SUSPENDED);
-	CHECK_OK(posix_trace_eventset_ismember(id, &stream.pt_filter, &is_member));
-	CHECK(is_member);
+	CHECK(ts_is_member(&stream.pt_filter, id));
 
-	CHECK_OK(posix_trace_start(trace));
-	for (int i = 0; i < 10000; i++)
-		posix_trace_event(POSIX_TRACE_UNNAMED_USEREVENT, "12345678", 8);
+	ts_start(trace);
+	ts_emit_numbers(POSIX_TRACE_UNNAMED_USEREVENT, 1, 10000);
 	for (int i = 0; i < 2; i++) {
 		CHECK_OK(ptrc_inspect_stream(0, 0, &stream));
 		CHECK_EQ(stream.pt_status.posix_stream_full_status, POSIX_TRACE_FULL);
 		CHECK_EQ(stream.pt_status.posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
 		CHECK(stream.pt_lost_events > 0);
 	}
-	CHECK_OK(posix_trace_get_status(trace, &status));
-	CHECK_EQ(status.posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
-	CHECK_OK(posix_trace_shutdown(trace));
+	CHECK_EQ(ts_status(trace).posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
+	ts_shutdown(trace);
 	CHECK_EQ(ptrc_inspect_stream(0, 0, &stream), ENOENT);
 }
 
 TEST(the_keeper_and_the_log_are_told, "GEN-09", NEEDS_KEEPER)
 {
-	char path[] = "/tmp/posixtrace-query.XXXXXX";
-	trace_id_t trace;
-	int fd = mkstemp(path);
+	char path[256];
+	int fd = ts_temp_named(path, sizeof(path));
+	trace_id_t trace = ts_create_log(0, NULL, fd);
 
-	CHECK(fd >= 0);
-	CHECK_OK(posix_trace_create_withlog(0, NULL, fd, &trace));
 	CHECK_OK(ptrc_inspect_stream(0, 0, &stream));
 	CHECK(stream.pt_has_log && stream.pt_is_kept && stream.pt_keeper > 0);
 	CHECK_STR_EQ(stream.pt_log, path);
 	CHECK_EQ(kill(stream.pt_keeper, SIGKILL), 0);
 	CHECK_EVENTUALLY(ptrc_inspect_stream(0, 0, &stream) == 0 && !stream.pt_is_kept);
-	CHECK_OK(posix_trace_shutdown(trace));
+	ts_shutdown(trace);
 	unlink(path);
 }
 
 TEST(a_program_without_the_library_is_told_from_one_with_it, "GEN-09")
 {
 	char *argv[] = {(char *)(uintptr_t) "sleep", (char *)(uintptr_t) "1000", NULL};
-	trace_id_t trace;
 	pid_t child;
 
 	CHECK_OK(posix_spawnp(&child, "sleep", NULL, NULL, argv, environ));
 	CHECK_EVENTUALLY(ptrc_inspect_process(child, &process) == 0 && !process.pt_has_library);
-	CHECK_OK(posix_trace_create(child, NULL, &trace));
+	trace_id_t trace = ts_create(child, NULL);
 	CHECK_OK(ptrc_inspect_process(child, &process));
 	CHECK(process.pt_has_page && !process.pt_has_library);
 	CHECK_EQ(process.pt_streams, 1);
-	CHECK_OK(posix_trace_shutdown(trace));
+	ts_shutdown(trace);
 	harness_kill(child);
 	CHECK_EQ(ptrc_inspect_process(child, &process), ESRCH);
 }
@@ -139,20 +123,16 @@ TEST(looking_makes_nothing, "GEN-09")
 
 TEST(the_system_and_how_many_streams_there_are, "GEN-09")
 {
-	trace_event_id_t id;
-	trace_id_t trace;
-
 	/* Makes the directory, which another case may have removed. */
-	CHECK_OK(posix_trace_eventid_open("name", &id));
+	ts_id("name");
 	ptrc_inspect_system(&machine);
 	CHECK_EQ(machine.pt_directory_error, 0);
 	unsigned int before = machine.pt_streams;
-	CHECK_OK(posix_trace_create(0, NULL, &trace));
+	ts_create(0, NULL);
 	ptrc_inspect_system(&machine);
 	if (private_user_is_on())
 		CHECK_EQ(machine.pt_streams, before + 1);
 	CHECK(machine.pt_streams <= TRACE_SYS_MAX);
-	CHECK_OK(posix_trace_shutdown(trace));
 }
 
 TEST(what_cannot_be_asked_is_an_error, "GEN-09")
