@@ -86,7 +86,6 @@ TEST(a_type_is_opened_with_a_layout, "")
 	check_layout(trid, ts_trid_id(trid, "of controller"), "u16 y");
 	CHECK_EQ(posixtrace_eventid_get_layout(trid, id, text, strlen(QUERY)), ERANGE);
 	CHECK_OK(posixtrace_eventid_get_layout(trid, id, text, strlen(QUERY) + 1));
-	ts_shutdown(trid);
 }
 
 TEST(wrong_arguments_are_refused, "")
@@ -140,12 +139,11 @@ TEST(there_is_room_for_so_many_layouts, "")
 	check_layout(trid, open_layout("type-0", large), large);
 	/* The type itself is there. */
 	check_layout(trid, ts_id(name), NULL);
-	ts_shutdown(trid);
 }
 
 /* ---- logs ---- */
 
-TEST(a_log_has_the_layouts, "", NEEDS_KEEPER)
+TEST(a_log_has_the_layouts_also_when_it_was_cleared, "", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_event_id_t late, query = open_layout("query", QUERY);
@@ -166,7 +164,8 @@ TEST(a_log_has_the_layouts, "", NEEDS_KEEPER)
 	check_log_layout(fd, "query", QUERY);
 	check_log_layout(fd, "late", "u8 x");
 	check_log_layout(fd, "without", NULL);
-	/* One that comes without an event. */
+	/* They stay when the log is cleared, and another one comes without an event. */
+	ts_clear(trid);
 	open_layout("last", "u32 z");
 	ts_shutdown(trid);
 	check_log_layout(fd, "query", QUERY);
@@ -233,20 +232,6 @@ TEST(each_file_of_a_rotated_log_has_the_layouts, "", NEEDS_KEEPER)
 		files++;
 	}
 	CHECK_EQ(files, 5);
-}
-
-TEST(a_cleared_log_has_the_layouts, "", NEEDS_KEEPER)
-{
-	int fd = ts_temp_file();
-	trace_event_id_t query = open_layout("query", QUERY);
-	trace_id_t trid = ts_create_log(getpid(), NULL, fd);
-
-	ts_start(trid);
-	ts_emit(query, 1);
-	ts_flush(trid);
-	ts_clear(trid);
-	ts_shutdown(trid);
-	check_log_layout(fd, "query", QUERY);
 }
 
 TEST(the_next_keeper_writes_layouts, "", NEEDS_KEEPER)
@@ -378,7 +363,6 @@ TEST(forked_processes_share_layouts, "")
 	check_layout(trid, query, QUERY);
 	ts_target_end(&heir);
 	ts_target_end(&parent);
-	ts_shutdown(trid);
 }
 
 TEST(another_program_image_finds_the_layout, "", NEEDS_EXEC)
@@ -392,7 +376,6 @@ TEST(another_program_image_finds_the_layout, "", NEEDS_EXEC)
 	CHECK_EQ(target_layout(&target, "query", QUERY), id);
 	check_layout(trid, (trace_event_id_t)id, QUERY);
 	ts_target_end(&target);
-	ts_shutdown(trid);
 }
 
 /* ---- the names object ---- */
@@ -603,7 +586,6 @@ TEST(a_structure_makes_the_layout, "")
 	POSIXTRACE_EMIT(tight, .b = 5);
 	e = expect_layout(trid, "packed char[1] a, u64 b");
 	CHECK_EQ(e.len, 9);
-	ts_shutdown(trid);
 }
 
 /* Fills the stack with ones, which a structure would then have in its padding. */
@@ -636,7 +618,6 @@ TEST(padding_and_members_that_are_not_listed_are_zeros, "")
 	struct ts_event e = ts_next(trid);
 	CHECK_EQ(e.len, 20);
 	CHECK(!memcmp(e.data, expected, sizeof(expected)));
-	ts_shutdown(trid);
 }
 
 TEST(nothing_happens_untraced, "")
@@ -667,7 +648,6 @@ TEST(of_two_structures_the_second_is_not_taken_for_the_first, "")
 	CHECK_EQ(id, ts_id("db.query"));
 	ts_expect(trid, POSIX_TRACE_UNNAMED_USEREVENT);
 	ts_expect(trid, POSIX_TRACE_UNNAMED_USEREVENT);
-	ts_shutdown(trid);
 }
 
 static void on_signal(int signal)
@@ -694,7 +674,6 @@ TEST(a_signal_handler_opens_a_type, "")
 	CHECK(sizeof(stack) - untouched <= 16384);
 	ts_expect(trid, POSIX_TRACE_START);
 	ts_expect(trid, ts_id("db.query"));
-	ts_shutdown(trid);
 }
 
 static void *emit_many(void *arg)
@@ -716,7 +695,6 @@ TEST(threads_open_a_type_together, "")
 	ts_stop(trid);
 	struct ts_events events = ts_read_all(trid);
 	CHECK_EQ(ts_count(&events, ts_id("db.query")), 4000);
-	ts_shutdown(trid);
 }
 
 TEST(a_forked_child_goes_on_with_a_type, "")
@@ -732,7 +710,6 @@ TEST(a_forked_child_goes_on_with_a_type, "")
 	ts_expect(trid, ts_id("db.query"));
 	ts_expect(trid, ts_id("db.query"));
 	expect_layout(trid, "packed char[1] a, u64 b");
-	ts_shutdown(trid);
 }
 
 /* A good member with this change makes no layout. */
