@@ -779,7 +779,6 @@ TEST(a_process_that_never_has_the_library_can_be_traced, "CREATE-23 CREATE-26")
 	harness_kill(target.pid);
 	ts_stop(trid);
 	ts_read_ids(trid, POSIX_TRACE_START, POSIX_TRACE_STOP, 0U);
-	ts_shutdown(trid);
 }
 
 enum { CROWD = 4, CROWD_ROUNDS = 40 };

@@ -76,8 +76,6 @@ TEST(cursors_take_nothing_away_from_each_other_and_from_who_reads, "")
 	CHECK_EQ(missed(first), 0u);
 	posixtrace_cursor_close(first);
 	CHECK_EQ(read_numbers(second, 30), 30u);
-	posixtrace_cursor_close(second);
-	ts_shutdown(trid);
 }
 
 TEST(a_full_stream_that_cursors_have_read_stays_full, "")
@@ -316,7 +314,6 @@ TEST(a_snapshot_that_finds_no_memory_is_enomem, "", NEEDS_ADDRESS_LIMIT)
 	CHECK_EQ(posixtrace_cursor_open(trid, POSIXTRACE_CURSOR_SNAPSHOT, &snapshot), ENOMEM);
 	CHECK_SYS(setrlimit(RLIMIT_AS, &limit));
 	posixtrace_cursor_close(open_cursor(trid, POSIXTRACE_CURSOR_SNAPSHOT));
-	ts_shutdown(trid);
 }
 
 TEST(what_was_flushed_before_a_cursor_came_is_counted, "", NEEDS_KEEPER)

@@ -261,7 +261,6 @@ TEST(each_of_8182_names_is_filtered_and_counted_for_itself, "EVENTID-07 EVENTLIS
 		CHECK_EQ(event.info.posix_event_id, ids[(i + 1) % USER_NAMES]);
 		CHECK_EQ(ts_number(&event), 2000000 + i);
 	}
-	ts_close_log(log);
 }
 
 TEST(names_beyond_the_limit_are_counted, "EVENTID-07", NEEDS_KEEPER)
@@ -296,7 +295,6 @@ TEST(names_beyond_the_limit_are_counted, "EVENTID-07", NEEDS_KEEPER)
 	ts_shutdown(trids[0]);
 	log = ts_open_log(fd);
 	CHECK_EQ(ts_figure(log, "refused_names"), 5);
-	ts_close_log(log);
 }
 
 TEST(the_highest_identifiers_keep_their_flags, "EVENT-08 CLOCK-02", NEEDS_KEEPER)
@@ -688,8 +686,6 @@ TEST(a_log_has_the_list_of_its_stream,
 	CHECK_EQ(list_next(log_again), 0);
 	read_list(log, &other);
 	CHECK_EQ(other.count, list.count);
-	ts_close_log(log);
-	ts_close_log(log_again);
 }
 
 TEST(every_stream_has_its_own_position_in_the_list, "EVENTLIST-07 EVENTLIST-09")

@@ -566,7 +566,6 @@ TEST(a_registration_may_be_stopped_or_killed_at_any_instruction, "EVENTID-03 EVE
 	CHECK_EQ(check_names(&s->n), 2 * rounds + 1);
 	NOTE("%u rounds, %u entries given up", rounds, ptrc_names_count(&s->n) - 2 * rounds - 1);
 	CHECK_GT(ptrc_names_count(&s->n), 2 * rounds + 1);
-	munmap(s->n.object, sizeof(*s->n.object));
 }
 
 struct described {
@@ -658,7 +657,6 @@ TEST(a_process_may_be_stopped_or_killed_while_it_adds_a_layout, "")
 	CHECK_EQ(ptrc_names_object_described(d->n.object, round + 1), PTRC_NAMES_MAX);
 	for (uint32_t i = 0; i <= round; i++)
 		CHECK_LT(ptrc_names_object_described(d->n.object, i), ptrc_names_count(&d->n));
-	munmap(d->n.object, sizeof(*d->n.object));
 }
 
 #endif

@@ -176,7 +176,6 @@ TEST(one_may_record_for_oneself, "")
 	CHECK_EQ(ts_expect(trid, ts_id("own")).info.posix_pid, getpid());
 	ts_emit(ts_id("own"), 1);
 	CHECK_EQ(ts_expect(trid, ts_id("own")).info.posix_tid, ts_gettid());
-	ts_shutdown(trid);
 }
 
 TEST(a_child_of_a_traced_shell_is_traced_if_it_inherits, "")

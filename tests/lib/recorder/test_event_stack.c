@@ -367,7 +367,7 @@ HELPER(is_clean_after_early_event)
 TEST(what_an_event_before_the_constructor_leaves_the_constructor_cleans_up, "EVENT-26 GEN-05",
      NEEDS_EXEC)
 {
-	trace_id_t trid = stream_on(0, POSIX_TRACE_LOOP);
+	stream_on(0, POSIX_TRACE_LOOP);
 	size_t count = count_streams();
 	char number[24];
 
@@ -378,7 +378,6 @@ TEST(what_an_event_before_the_constructor_leaves_the_constructor_cleans_up, "EVE
 		CHECK_EQ(count_streams(), count + 1);
 		harness_exec("is_clean_after_early_event", number, (char *)NULL);
 	}
-	ts_shutdown(trid);
 }
 
 TEST(first_event_of_a_child_that_cleans_up_takes_little_stack, "EVENT-26 GEN-05", NEEDS_FORK_ADVICE)

@@ -266,7 +266,6 @@ TEST(child_of_a_program_without_events_inherits, "FORK-14")
 	struct ts_events events =
 		ts_read_ids(trid, POSIX_TRACE_START, POSIX_TRACE_UNNAMED_USEREVENT, 0);
 	CHECK_NE(events.at[1].info.posix_pid, pid);
-	ts_shutdown(trid);
 }
 
 TEST(child_that_nobody_traces_looks_at_its_own_bell, "FORK-11")
@@ -297,7 +296,6 @@ TEST(child_that_nobody_traces_looks_at_its_own_bell, "FORK-11")
 	struct ts_events events =
 		ts_read_ids(trid, POSIX_TRACE_START, POSIX_TRACE_UNNAMED_USEREVENT, 0);
 	CHECK_EQ(events.at[1].info.posix_pid, child);
-	ts_shutdown(trid);
 }
 
 TEST(vfork_child_of_a_program_that_is_called_changes_nothing, "FORK-19", NEEDS_FORK_ADVICE)
@@ -359,7 +357,6 @@ TEST(program_without_descriptors_is_traced_when_it_has_some_again, "")
 	CHECK_EXIT(pid, 0);
 	ts_read_ids(trid, POSIX_TRACE_START, POSIX_TRACE_UNNAMED_USEREVENT, 0);
 	CHECK_EQ(ts_figure(trid, "untraced_processes"), 1);
-	ts_shutdown(trid);
 }
 
 TEST(bells_ring_for_the_pages_that_there_are, "GEN-05")
