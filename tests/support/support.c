@@ -1048,34 +1048,22 @@ intptr_t ts_target_call(struct ts_target *target, ts_routine *routine, const voi
 
 struct event_arg {
 	trace_event_id_t id;
-	bool is_null;
-	size_t len;
-	unsigned char data[];
+	uint32_t number;
 };
 
-TS_ROUTINE(do_event)
+TS_ROUTINE(do_emit)
 {
 	const struct event_arg *event = arg;
-	posix_trace_event(event->id, event->is_null ? NULL : event->data, event->len);
-	return 0;
-}
 
-void ts_target_event(struct ts_target *target, trace_event_id_t id, const void *data, size_t len)
-{
-	size_t copied = data ? len : 0;
-	struct event_arg *arg = allocate(sizeof(*arg) + copied);
-	arg->id = id;
-	arg->is_null = !data;
-	arg->len = len;
-	if (copied)
-		memcpy(arg->data, data, copied);
-	ts_target_call(target, do_event, arg, sizeof(*arg) + copied);
-	free(arg);
+	ts_emit(event->id, event->number);
+	return 0;
 }
 
 void ts_target_emit(struct ts_target *target, trace_event_id_t id, uint32_t number)
 {
-	ts_target_event(target, id, &number, sizeof(number));
+	const struct event_arg arg = {id, number};
+
+	ts_target_call(target, do_emit, &arg, sizeof(arg));
 }
 
 TS_ROUTINE(do_open)

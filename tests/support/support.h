@@ -276,8 +276,7 @@ intptr_t ts_target_call(struct ts_target *target, ts_routine *routine, const voi
 void ts_target_call_begin(struct ts_target *target, ts_routine *routine, const void *arg,
 			  size_t arg_bytes);
 intptr_t ts_target_result(struct ts_target *target);
-/* Make the target call posix_trace_event(), as ts_emit() does in this process. */
-void ts_target_event(struct ts_target *target, trace_event_id_t id, const void *data, size_t len);
+/* Makes the target record an event, as ts_emit() does in this process. */
 void ts_target_emit(struct ts_target *target, trace_event_id_t id, uint32_t number);
 /* Makes the target call posix_trace_eventid_open(). */
 trace_event_id_t ts_target_id(struct ts_target *target, const char *name);
@@ -463,7 +462,6 @@ HELPER(ts_serve)
 #define ts_stuck_log(...) (TS_HERE, ts_stuck_log(__VA_ARGS__))
 #define ts_target_call(...) (TS_HERE, ts_target_call(__VA_ARGS__))
 #define ts_target_result(...) (TS_HERE, ts_target_result(__VA_ARGS__))
-#define ts_target_event(...) (TS_HERE, ts_target_event(__VA_ARGS__))
 #define ts_target_emit(...) (TS_HERE, ts_target_emit(__VA_ARGS__))
 #define ts_target_id(...) (TS_HERE, ts_target_id(__VA_ARGS__))
 #define ts_target_fork_child(...) (TS_HERE, ts_target_fork_child(__VA_ARGS__))
