@@ -298,6 +298,28 @@ with concurrent.futures.ThreadPoolExecutor(3) as pool:
         first = {e["tid"] for e in events if e["event"].endswith(("Thread.run.begin", "threading.run.begin"))}
         self.assertTrue(tids <= first)
 
+    def run_in_two_sessions(self, text, *options, after_first=lambda: None):
+        """Runs the program, which waits for a line after each that it prints. Its first and its third step is traced
+        by a session each."""
+        command = [sys.executable, "-m", "posixtrace", "run", *options, self.write("program.py", text)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+
+            def go_on():
+                print(file=child.stdin, flush=True)
+                child.stdout.readline()
+
+            child.stdout.readline()
+            for number in 1, 2:
+                name = f"functions-{os.getpid()}-{number}"
+                create = ["ptrace-create", f"--pid={child.pid}", f"--name={name}", "-o", self.log, "--force", "--start"]
+                subprocess.run(create, check=True, stdout=subprocess.DEVNULL)
+                go_on()
+                subprocess.run(["ptrace-shutdown", name], check=True)
+                go_on()
+                if number == 1:
+                    after_first()
+            child.stdin.close()
+
     def test_sessions(self):
         """A function that began before a session has no end in it, also if an earlier session recorded its begin."""
         program = """
@@ -315,24 +337,11 @@ f()
 g()
 wait()
 """
-        command = [sys.executable, "-m", "posixtrace", "run", "--functions=[fg]", self.write("program.py", program)]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
-
-            def go_on():
-                print(file=child.stdin, flush=True)
-                child.stdout.readline()
-
-            child.stdout.readline()
-            for number in 1, 2:
-                name = f"functions-{os.getpid()}-{number}"
-                create = ["ptrace-create", f"--pid={child.pid}", f"--name={name}", "-o", self.log, "--force", "--start"]
-                subprocess.run(create, check=True, stdout=subprocess.DEVNULL)
-                go_on()
-                subprocess.run(["ptrace-shutdown", name], check=True)
-                go_on()
-                if number == 1:
-                    self.assertEqual([e["event"] for e in self.events()], ["function.__main__.f.begin"])
-            child.stdin.close()
+        self.run_in_two_sessions(
+            program,
+            "--functions=[fg]",
+            after_first=lambda: self.assertEqual([e["event"] for e in self.events()], ["function.__main__.f.begin"]),
+        )
         self.assertEqual(self.nested(), ["__main__.g"])
 
     def test_trials(self):
@@ -351,20 +360,7 @@ for _ in range(150):
     f(0)
 wait()
 """
-        command = [sys.executable, "-m", "posixtrace", "run", "--functions=f", "--threshold=9s"]
-        command.append(self.write("program.py", program))
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
-            child.stdout.readline()
-            for number in 1, 2:
-                name = f"trials-{os.getpid()}-{number}"
-                create = ["ptrace-create", f"--pid={child.pid}", f"--name={name}", "-o", self.log, "--force", "--start"]
-                subprocess.run(create, check=True, stdout=subprocess.DEVNULL)
-                print(file=child.stdin, flush=True)
-                child.stdout.readline()
-                subprocess.run(["ptrace-shutdown", name], check=True)
-                print(file=child.stdin, flush=True)
-                child.stdout.readline()
-            child.stdin.close()
+        self.run_in_two_sessions(program, "--functions=f", "--threshold=9s")
         found = self.events()
         self.assertEqual(len(self.nested(found)), 100)
         self.assertEqual(found[-1]["event"], "function.left_out")
