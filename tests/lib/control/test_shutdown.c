@@ -222,43 +222,38 @@ TEST(traced_processes_and_their_other_streams_go_on, "SHUTDOWN-13 EVENT-24")
 	CHECK_EXIT(pid, 0);
 }
 
-TEST(it_does_not_wait_for_a_stopped_process, "SHUTDOWN-14 SHUTDOWN-08", NEEDS_KEEPER)
+TEST(it_does_not_wait_for_a_stopped_or_dead_process, "SHUTDOWN-14 SHUTDOWN-08 EVENT-23",
+     NEEDS_KEEPER)
 {
 	struct ts_emitter *emitter = harness_share(sizeof(*emitter));
 
-	for (int i = 0; i < 20; i++) {
-		trace_attr_t attr = append_attr(POSIX_TRACE_LOOP);
+	for (int i = 0; i < 40; i++) {
+		bool has_log = i % 2, is_dead = i % 4 > 1;
+		trace_attr_t attr =
+			append_attr(i % 8 > 3 ? POSIX_TRACE_LOOP : POSIX_TRACE_UNTIL_FULL);
 		int fd = ts_temp_file();
 		pid_t pid = begin_emitter(emitter);
-		trace_id_t trid = i % 2 ? ts_create(pid, &attr) : ts_create_log(pid, &attr, fd);
+		trace_id_t trid = has_log ? ts_create_log(pid, &attr, fd) : ts_create(pid, &attr);
+
 		ts_start(trid);
 		await_done(emitter, emitter->done + 20);
 		/* Anywhere: in the middle of recording, too. */
-		harness_stop(pid);
+		if (is_dead)
+			harness_kill(pid);
+		else
+			harness_stop(pid);
 		ts_shutdown(trid);
-		if (i % 2 == 0) {
+		if (has_log) {
 			struct ts_events all = ts_log_events(fd);
 			ts_expect_sorted(&all);
 		}
+		close(fd);
+		if (is_dead)
+			continue;
 		/* It goes on as if nothing had happened. */
 		kill(pid, SIGCONT);
 		await_done(emitter, emitter->done + 20);
 		emitter->is_over = true;
 		CHECK_EXIT(pid, 0);
-		close(fd);
-	}
-}
-
-TEST(it_does_not_wait_for_a_dead_process, "SHUTDOWN-14 EVENT-23")
-{
-	struct ts_emitter *emitter = harness_share(sizeof(*emitter));
-
-	for (int i = 0; i < 20; i++) {
-		int policy = i % 2 ? POSIX_TRACE_LOOP : POSIX_TRACE_UNTIL_FULL;
-		pid_t pid = begin_emitter(emitter);
-		trace_id_t trid = ts_run_of(pid, policy, SMALL, 256);
-		await_done(emitter, emitter->done + 20);
-		harness_kill(pid);
-		ts_shutdown(trid);
 	}
 }

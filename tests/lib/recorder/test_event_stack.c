@@ -292,21 +292,17 @@ static void measure_programs(void)
 	ts_shutdown(trid);
 }
 
-TEST(first_events_of_processes_and_streams_take_little_stack, "EVENT-26", NEEDS_EXEC)
+static void measure_all_beginnings(void)
 {
 	measure_targets();
-	conclude();
-}
-
-TEST(first_events_of_children_take_little_stack, "EVENT-26", NEEDS_FORK_ADVICE)
-{
 	measure_children();
-	conclude();
+	measure_programs();
 }
 
-TEST(events_before_the_constructor_take_little_stack, "EVENT-26", NEEDS_EXEC)
+TEST(first_events_of_processes_and_streams_take_little_stack, "EVENT-26",
+     NEEDS_EXEC | NEEDS_FORK_ADVICE)
 {
-	measure_programs();
+	measure_all_beginnings();
 	conclude();
 }
 
@@ -321,11 +317,9 @@ TEST(first_events_of_threads_take_little_stack, "EVENT-26")
 	conclude();
 }
 
-HELPER(measure_all_beginnings)
+HELPER(all_beginnings)
 {
-	measure_targets();
-	measure_children();
-	measure_programs();
+	measure_all_beginnings();
 	return is_exceeded;
 }
 
@@ -339,7 +333,7 @@ TEST(first_events_take_little_stack_where_the_directory_has_its_second_name, "EV
 	    mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=64m,mode=1777,uid=1"))
 		SKIP("cannot mount another /dev/shm");
 	if (IN_CHILD())
-		harness_exec("measure_all_beginnings", (char *)NULL);
+		harness_exec("all_beginnings", (char *)NULL);
 	conclude();
 }
 
