@@ -8,11 +8,6 @@ has_ship() {
 	[[ " $commands " == *" ship "* ]]
 }
 
-# The options in what --help prints.
-help_options() {
-	"ptrace-$1" --help | grep -oE '^ +(-[A-Za-z], )?--[a-z0-9-]+' | grep -oE '\-\-[a-z0-9-]+'
-}
-
 @test "every command answers --help and --version on standard output" {
 	for c in $commands; do
 		for option in --help -h; do
@@ -211,71 +206,6 @@ page_of() {
 	[ "$(tail -n 1 events | jq -r .event)" = other ]
 	ptrace-run -n mine -o run.log -- "$traced"
 	[ "$(ptrace-stat --json run.log | jq -r .attributes.trace_name)" = mine ]
-}
-
-@test "--complete and bash have exactly the options of --help" {
-	for c in $commands; do
-		help_options "$c" | sort -u >help
-		"ptrace-$c" --complete -- | sed -nE 's/^(--[a-z0-9-]+).*/\1/p' | sort -u | diff help -
-		bash -c '. "$1"; COMP_WORDS=("ptrace-$2" --); COMP_CWORD=1; _ptrace
-			printf "%s\n" "${COMPREPLY[@]%=}"' _ \
-			"$PTRC_SOURCE/completions/bash/ptrace-run" "$c" | sort -u | diff help -
-	done
-}
-
-@test "zsh completes exactly the options of --help" {
-	command -v zsh >/dev/null || skip "no zsh"
-	for c in $commands; do
-		help_options "$c" | sort -u >help
-		zsh -f -c '
-			compadd() { print -rl -- ${(P)@[-1]} }
-			_ptrace() { . $1 }
-			service=ptrace-$2 words=(ptrace-$2 --) CURRENT=2 PREFIX=-- COLUMNS=80
-			_ptrace $1
-		' _ "$PTRC_SOURCE/completions/zsh/_ptrace" "$c" | grep '^--' | tr -d = | sort -u | diff help -
-		grep -Eq "^#compdef .*\bptrace-$c( |\$)" "$PTRC_SOURCE/completions/zsh/_ptrace"
-	done
-}
-
-# fish_completes LINE...: for each line what fish proposes, with the line in front
-fish_completes() {
-	HOME=$BATS_TEST_TMPDIR fish --no-config -c '
-		source $argv[1]
-		for line in $argv[2..-1]
-			complete -C $line | string replace -r "^" "$line "
-		end
-	' "$PTRC_SOURCE/completions/fish/ptrace-run.fish" "$@"
-}
-
-@test "fish completes exactly the options of --help" {
-	command -v fish >/dev/null || skip "no fish"
-	lines=()
-	for c in $commands; do lines+=("ptrace-$c --"); done
-	fish_completes "${lines[@]}" >all
-	for c in $commands; do
-		sed -n "s/^ptrace-$c -- //p" all | cut -f 1 | tr -d = | sort -u >completed
-		help_options "$c" | sort -u >help
-		diff help completed
-	done
-}
-
-@test "the shells accept the completions" {
-	bash -n "$PTRC_SOURCE/completions/bash/ptrace-run"
-	if command -v zsh >/dev/null; then
-		zsh -n "$PTRC_SOURCE/completions/zsh/_ptrace"
-	fi
-	if command -v fish >/dev/null; then
-		fish -n "$PTRC_SOURCE/completions/fish/ptrace-run.fish"
-	fi
-}
-
-@test "the manual pages are good roff" {
-	command -v groff >/dev/null || skip "no groff"
-	for c in $commands; do
-		run groff -man -Tutf8 -ww -z "$(page_of "$c")"
-		[ "$status" -eq 0 ]
-		[ -z "$output" ]
-	done
 }
 
 # rows TABLES SOURCE: the lines of these tables of a command

@@ -216,6 +216,20 @@ END
 	for word in $(kind_of ship --dialect=); do ptrace-ship --dialect="$word" --print-schema; done
 }
 
+@test "exactly the options of --help" {
+	for c in $commands; do
+		"ptrace-$c" --help | grep -oE '^ +(-[A-Za-z], )?--[a-z0-9-]+' | grep -oE -- '--[a-z0-9-]+' | sort -u >help
+		[ -s help ]
+		"ptrace-$c" --complete -- | sed -nE 's/^(--[a-z0-9-]+).*/\1/p' | sort -u | diff help -
+		for shell in bash fish zsh; do
+			command -v "$shell" >/dev/null || continue
+			line=("ptrace-$c --")
+			[ "$shell" != bash ] || line=("ptrace-$c" --)
+			"${shell}_completes" "${line[@]}" | grep '^--' | tr -d = | sort -u | diff help -
+		done
+	done
+}
+
 @test "options, and nothing behind COMMAND" {
 	[ "$(bash_completes ptrace-run --name x --inher)" = --inheritance= ]
 	if command -v fish >/dev/null; then
