@@ -94,58 +94,6 @@ raw: u8 type, u16 in
 END
 }
 
-# The same structure in C has the same layout, or its events would be unnamed, and the same bytes.
-as_in_c() {
-	cat >"$dir/numbers.c" <<'END'
-#include <posixtrace.h>
-#include <stdbool.h>
-struct numbers {
-	uint8_t a; uint64_t b; int16_t c; float d; bool e; double f; signed char g; unsigned long h; long i;
-	uint16_t j; int k; int64_t l; unsigned m;
-};
-struct other { uint16_t a[3]; unsigned char b[4]; bool c[2]; double d[1]; };
-POSIXTRACE_TYPE(numbers, "numbers", struct numbers, a, b, c, d, e, f, g, h, i, j, k, l, m);
-POSIXTRACE_TYPE(arrays, "arrays", struct other, a, b, c, d);
-int main(void)
-{
-	POSIXTRACE_EMIT(numbers, 255, UINT64_MAX, INT16_MIN, 0.5f, true, -0.25, -1, 7, -7, 65535, INT32_MIN,
-			INT64_MIN, 4);
-	POSIXTRACE_EMIT(arrays, {1, 2, 3}, {1, 2, 3, 255}, {true, false}, {__builtin_inf()});
-	return 0;
-}
-END
-	# shellcheck disable=SC2086 # CC may be a command with arguments
-	$CC -I"$PTRC_SOURCE/include" -o "$dir/numbers" "$dir/numbers.c" -L"$LD_LIBRARY_PATH" -lposixtrace || return 1
-	ptrace-run -o "$dir/c.log" -- "$dir/numbers" || return 1
-	run fields || return 1
-	for it in "$dir/c.log" "$dir/log"; do
-		ptrace-dump --event=numbers --event=arrays --fields=event,len,data_hex --format=csv "$it"
-	done >"$dir/both"
-	test "$(sort "$dir/both" | uniq -c | grep -c '^ *2 ')" -eq "$(($(wc -l <"$dir/both") / 2))" ||
-		{ cat "$dir/both"; return 1; }
-}
-
-# With the same layout, or the second one would be unnamed.
-as_in_cxx() {
-	test -n "$CXX" || { echo 'no C++ compiler'; return 77; }
-	cat >"$dir/texts.cc" <<'END'
-#include <posixtrace.hpp>
-posixtrace::event<std::string_view, std::uint32_t, char[4], std::string_view> texts{"texts", "a", "b", "c", "d"};
-int main()
-{
-	texts("grün", 5U, "ab", "end");
-	return 0;
-}
-END
-	# shellcheck disable=SC2086 # CXX may be a command with arguments
-	$CXX -std=c++17 -I"$PTRC_SOURCE/include" -o "$dir/texts" "$dir/texts.cc" -L"$LD_LIBRARY_PATH" -lposixtrace ||
-		return 1
-	# shellcheck disable=SC2016 # for the shell that is started
-	ptrace-run -o "$dir/cxx.log" -- sh -c '"$0"; "$1" fields' "$dir/texts" "$cases" || return 1
-	ptrace-dump --event=texts --fields=event,len,data_hex --format=csv "$dir/cxx.log" | tail -n +2 | sort | uniq -c |
-		grep '^ *2 texts,19,6772c3bc6e'
-}
-
 texts() {
 	run texts || return 1
 	recorded | head -n 3 >"$dir/found"
@@ -460,8 +408,6 @@ version() {
 result 'they compile without a warning' compiles
 test -x "$cases" || { echo "1..$number"; exit 1; }
 result 'fields of all types, and their layouts' fields
-result 'data and layouts are those of C' as_in_c
-result 'texts are those of C++' as_in_cxx
 result 'texts that are no UTF-8, have null bytes, or do not fit their field' texts
 result 'data of any size' large
 result 'several threads' threads
