@@ -436,8 +436,13 @@ TEST(registrations_stopped_and_killed_at_random_lose_and_double_nothing, "EVENTI
 #if defined(__x86_64__)
 
 struct stepped {
+	/* What the process does in each round, with a name, between two breakpoints. */
+	void (*work)(struct stepped *, const char *name);
 	_Atomic int round;
+	/* The name that it has registered, or to which it gives a layout. */
 	_Atomic uint32_t id;
+	/* The result of giving a layout, and one more; 0: it is not done. */
+	_Atomic int result;
 	struct ptrc_names n;
 };
 
@@ -455,25 +460,46 @@ static void go_on(pid_t pid, enum __ptrace_request request)
 	wait_for_trap(pid);
 }
 
-/* Registers a name in each round, between two breakpoints. */
 static pid_t fork_stepped(struct stepped *s)
 {
 	char name[PTRC_NAME_BYTES];
 	pid_t pid = harness_fork();
-	uint32_t id = 0;
 
 	if (pid == 0) {
 		CHECK_SYS(ptrace(PTRACE_TRACEME, 0, NULL, NULL));
 		for (;;) {
 			snprintf(name, sizeof(name), "stepped-%05d", atomic_load(&s->round));
 			__asm__ volatile("int3" ::: "memory");
-			CHECK_OK(ptrc_names_register(&s->n, name, &id));
-			atomic_store(&s->id, id);
+			s->work(s, name);
 			__asm__ volatile("int3" ::: "memory");
 		}
 	}
 	wait_for_trap(pid);
 	return pid;
+}
+
+/* In memory without a file, as if that had been unlinked. */
+static struct stepped *make_stepped(void (*work)(struct stepped *, const char *))
+{
+	struct stepped *s = harness_share(sizeof(*s));
+
+	s->work = work;
+	s->n = (struct ptrc_names){
+		.object = harness_share(sizeof(*s->n.object)),
+	};
+	return s;
+}
+
+static void register_stepped(struct stepped *s, const char *name)
+{
+	atomic_store(&s->id, register_name(&s->n, name));
+}
+
+static void describe_stepped(struct stepped *s, const char *name)
+{
+	(void)name;
+	atomic_store(&s->result,
+		     1 + ptrc_names_set_layout(&s->n, atomic_load(&s->id), "u8 mine", 7));
 }
 
 /* What is done to a process that stands in the middle of its registration. */
@@ -538,16 +564,12 @@ static void step_round(struct stepped *s, pid_t *pid, bool from_claim, long step
 
 TEST(a_registration_may_be_stopped_or_killed_at_any_instruction, "EVENTID-03 EVENTID-29")
 {
-	struct stepped *s = harness_share(sizeof(*s));
+	struct stepped *s = make_stepped(register_stepped);
 	/* Half of the instructions, other ones each time. */
 	const long sample = 2 * harness_sample();
 	long claimed, entered, end, stride, inner;
 	uint32_t rounds = 0;
 
-	/* In memory without a file, as if that had been unlinked. */
-	s->n = (struct ptrc_names){
-		.object = harness_share(sizeof(*s->n.object)),
-	};
 	pid_t pid = fork_stepped(s);
 	end = step_through(s, pid, &claimed, &entered);
 	NOTE("%ld instructions, claimed at %ld, in the index at %ld", end, claimed, entered);
@@ -568,34 +590,8 @@ TEST(a_registration_may_be_stopped_or_killed_at_any_instruction, "EVENTID-03 EVE
 	CHECK_GT(ptrc_names_count(&s->n), 2 * rounds + 1);
 }
 
-struct described {
-	_Atomic uint32_t id;
-	/* What came of it, and one more; 0: it is not done. */
-	_Atomic int result;
-	struct ptrc_names n;
-};
-
-/* Gives a name a layout in each round, between two breakpoints. */
-static pid_t fork_describing(struct described *d)
-{
-	pid_t pid = harness_fork();
-
-	if (pid == 0) {
-		CHECK_SYS(ptrace(PTRACE_TRACEME, 0, NULL, NULL));
-		for (;;) {
-			__asm__ volatile("int3" ::: "memory");
-			atomic_store(&d->result,
-				     1 + ptrc_names_set_layout(&d->n, atomic_load(&d->id),
-							       "u8 mine", 7));
-			__asm__ volatile("int3" ::: "memory");
-		}
-	}
-	wait_for_trap(pid);
-	return pid;
-}
-
 /* Has a name of its own for each round. */
-static void next_name(struct described *d, uint32_t round)
+static void next_name(struct stepped *d, uint32_t round)
 {
 	atomic_store(&d->id, register_number(&d->n, (int)round));
 	atomic_store(&d->result, 0);
@@ -603,7 +599,7 @@ static void next_name(struct described *d, uint32_t round)
 
 /* What others find, and do, while a process stands in the middle of giving a name a layout, or is killed
  * there: the layout is one of the two, whole, and that of another name is not held up. */
-static void describe_round(struct described *d, pid_t *pid, long steps, uint32_t round)
+static void describe_round(struct stepped *d, pid_t *pid, long steps, uint32_t round)
 {
 	static const char *const layouts[] = {"u8 mine", "i8 ours"};
 	const char *layout = layouts[round / 2 % 2];
@@ -617,7 +613,7 @@ static void describe_round(struct described *d, pid_t *pid, long steps, uint32_t
 		go_on(*pid, PTRACE_SINGLESTEP);
 	if (is_killed) {
 		harness_kill(*pid);
-		*pid = fork_describing(d);
+		*pid = fork_stepped(d);
 	}
 	other = register_name(&d->n, "another one");
 	int error = ptrc_names_set_layout(&d->n, other, "u8 other", 8);
@@ -635,15 +631,12 @@ static void describe_round(struct described *d, pid_t *pid, long steps, uint32_t
 
 TEST(a_process_may_be_stopped_or_killed_while_it_adds_a_layout, "")
 {
-	struct described *d = harness_share(sizeof(*d));
+	struct stepped *d = make_stepped(describe_stepped);
 	const long sample = 2 * harness_sample();
 	long end = 0;
 	uint32_t round = 0;
 
-	d->n = (struct ptrc_names){
-		.object = harness_share(sizeof(*d->n.object)),
-	};
-	pid_t pid = fork_describing(d);
+	pid_t pid = fork_stepped(d);
 	for (next_name(d, round++); !atomic_load(&d->result); end++)
 		go_on(pid, PTRACE_SINGLESTEP);
 	CHECK_EQ(atomic_load(&d->result), 1);
