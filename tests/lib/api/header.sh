@@ -211,17 +211,6 @@ sed '/^#include <unistd/,$d' "$dir/others.c" >"$dir/free.c"
 result 'names of <unistd.h> are free [HDR-30]' everywhere "$dir/free.c"
 result 'the option macros stay when <unistd.h> follows [HDR-28]' everywhere "$dir/options.c"
 
-fifty() {
-	awk '
-	/^(int|void) posix_trace_[a-z_]*\(/ {
-		count[$1]++
-		if ($1 == "void" && $2 !~ /^posix_trace_event\(/) bad = 1
-	}
-	END { exit !(count["int"] == 49 && count["void"] == 1 && !bad) }
-	' "$include/trace.h"
-}
-result 'fifty functions, all int but posix_trace_event [HDR-32 HDR-41]' fifty
-
 if [ -n "$CXX" ]; then
 	cxx() {
 		for std in c++98 c++11 c++17 c++20; do
