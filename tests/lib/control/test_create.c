@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <posixtrace.h>
-#include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -856,37 +855,4 @@ static void *trace_itself_often(void *arg)
 TEST(processes_that_create_do_not_sweep_each_other_away, "CREATE-26 CREATE-09 GEN-05 EVENT-16")
 {
 	run_in_a_crowd(trace_itself_often);
-}
-
-static _Atomic uint32_t emitted, emit_limit;
-
-static void *emit_slowly(void *arg)
-{
-	trace_event_id_t id = *(trace_event_id_t *)arg;
-	while (emitted < emit_limit) {
-		ts_emit(id, emitted);
-		emitted++;
-		sched_yield();
-	}
-	return NULL;
-}
-
-TEST(other_streams_are_not_disturbed_by_a_create, "CREATE-26 SHUTDOWN-13")
-{
-	trace_event_id_t id = ts_id("undisturbed");
-	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, 2 << 20, 64);
-
-	emit_limit = 20000;
-	pthread_t thread = ts_thread(emit_slowly, &id);
-	int created = 0;
-	for (; emitted < emit_limit; created++) {
-		trace_id_t other = ts_run(POSIX_TRACE_LOOP, SMALL, 256);
-		ts_shutdown(other);
-	}
-	ts_join(thread);
-	NOTE("%d streams came and went", created);
-	struct ts_events events = ts_read_all(trid);
-	CHECK_EQ(events.count, 20001);
-	ts_expect_numbers(&events, id, 0, 19999);
-	ts_expect_running(trid);
 }
