@@ -309,35 +309,6 @@ TEST(nothing_is_left_behind, "GEN-05 EXIT-01")
 	CHECK(is_nothing_new(&before, true));
 }
 
-TEST(killed_processes_garbage_is_removed_by_the_next_create, "GEN-05 CREATE-12")
-{
-	if (!private_user_is_on())
-		SKIP("other programs of this user have objects too");
-	struct names before = shared_objects();
-	pid_t pids[20];
-	for (int i = 0; i < 20; i++) {
-		pids[i] = harness_fork();
-		if (pids[i] == 0) {
-			ts_create_running(0, NULL);
-			ts_create_running(getppid(), NULL);
-			ts_id("a name");
-			raise(SIGKILL);
-		}
-		harness_reap(pids[i]);
-	}
-	struct names between = shared_objects();
-	NOTE("%zu objects before, %zu after the kills", before.count, between.count);
-	trace_id_t trid = ts_create(0, NULL);
-	ts_shutdown(trid);
-	/* The case's own objects may stay: its page, its names. */
-	struct names after = shared_objects();
-	for (size_t i = 0; i < after.count; i++)
-		NOTE("left: %s", after.at[i]);
-	CHECK_LE(after.count, before.count + 2);
-	for (int i = 0; i < 20; i++)
-		CHECK(!has_page(pids[i]));
-}
-
 /*
  * Prerequisites, signals, children, output
  */
