@@ -10,7 +10,7 @@
 #include "include/posixtrace-private.h"
 #include "tests/support/logs.h"
 
-static inline struct ptrc_counts counts_of(trace_id_t trid)
+__attribute__((unused)) static struct ptrc_counts counts_of(trace_id_t trid)
 {
 	struct ptrc_counts counts;
 
@@ -19,7 +19,7 @@ static inline struct ptrc_counts counts_of(trace_id_t trid)
 }
 
 /* The process that writes the log of the stream. */
-static inline pid_t keeper_of(trace_id_t trid)
+__attribute__((unused)) static pid_t keeper_of(trace_id_t trid)
 {
 	pid_t keeper;
 
@@ -27,7 +27,7 @@ static inline pid_t keeper_of(trace_id_t trid)
 	return keeper;
 }
 
-static inline void kill_keeper(trace_id_t trid)
+__attribute__((unused)) static void kill_keeper(trace_id_t trid)
 {
 	pid_t keeper = keeper_of(trid);
 
@@ -37,7 +37,7 @@ static inline void kill_keeper(trace_id_t trid)
 
 /* Kills a child that controls a stream, and the keeper of the stream. The keeper is stopped first,
  * because otherwise it would finish the log when the controller dies. */
-static inline void kill_both(pid_t controller, pid_t keeper)
+__attribute__((unused)) static void kill_both(pid_t controller, pid_t keeper)
 {
 	kill(keeper, SIGSTOP);
 	harness_kill(controller);

@@ -33,13 +33,13 @@
 
 /* Whether the program runs as a private user. Then no other program has objects in the shared
  * directory. */
-static inline bool private_user_is_on(void)
+__attribute__((unused)) static bool private_user_is_on(void)
 {
 	return getenv(PRIVATE_USER_MARK) != NULL;
 }
 
 /* Stores the path of the user's directory of shared objects. */
-static inline void private_user_dir(char path[64])
+__attribute__((unused)) static void private_user_dir(char path[64])
 {
 	snprintf(path, 64, "/dev/shm/posixtrace-%lu", (unsigned long)geteuid());
 }
