@@ -36,20 +36,20 @@ data() {
 	[ "$(data sdt.app.handler run.log)" = '{"a1":10}' ]
 }
 
-@test "patterns select probes, and other counters stay" {
+@test "patterns select probes, and traps, forks and new programs are as without" {
 	compile
 	says_nothing ptrace-run -o run.log --sdt='app.n*' --sdt=library.reach -- sh -c 'exec ./probes 3 ./library.so >out'
 	counts run.log sdt.app.none=1 sdt.library.reach=2
 	reports 0 "sh: no probe was recorded: neither it nor a program that it executed reached one that --sdt selects, or *" \
 		ptrace-run -o none.log --sdt=nothing -- sh -c 'exec ./probes 3 >out'
-}
-
-@test "a trap that is no probe's ends the program as it would without" {
-	compile
+	# A trap that is no probe's ends the program as it would without.
 	exits 133 sh -c './probes 1 ./library.so trap'
 	exits 133 ptrace-run -o run.log --sdt -- ./probes 1 ./library.so trap
 	counts run.log sdt.app.step=1 sdt.app.guarded=1 sdt.app.none=1 sdt.app.handler=1 sdt.library.reach=2 \
 		sdt.left_out=1
+	# A program forked, executed and started again.
+	says_nothing ptrace-run -o run.log --sdt -- sh -c './probes 2 >out; (./probes 1 >out); exec ./probes 4 >out'
+	counts run.log sdt.app.step=7 sdt.app.guarded=7 sdt.app.none=3 sdt.app.handler=3 sdt.left_out=3
 }
 
 @test "a damaged note is no probe, and the program runs as without" {
@@ -76,12 +76,6 @@ data() {
 		[ "$counts_at_least" -eq 2 ]
 		exits 0 ptrace-events --sdt ./damaged.program
 	done
-}
-
-@test "a program forked, executed and started again has its probes" {
-	compile
-	says_nothing ptrace-run -o run.log --sdt -- sh -c './probes 2 >out; (./probes 1 >out); exec ./probes 4 >out'
-	counts run.log sdt.app.step=7 sdt.app.guarded=7 sdt.app.none=3 sdt.app.handler=3 sdt.left_out=3
 }
 
 @test "ptrace-events --sdt lists the probes of a program and of its libraries" {
@@ -256,8 +250,9 @@ data() {
 		"$(ptrace-dump --json --event='sdt.odd.twice*' run.log | jq -r .event)=1"
 }
 
-# compile_load: a program that loads its libraries 210 times, and fails if it then needs more memory
-compile_load() {
+@test "libraries loaded and unloaded for ever need no more memory, also if a debugger keeps each SIGTRAP" {
+	compile
+	# It does so 210 times, and fails if it then needs more memory.
 	cat >load.c <<-'END'
 		#include <dlfcn.h>
 		#include <stdio.h>
@@ -290,20 +285,10 @@ compile_load() {
 		}
 	END
 	$cc -o load load.c -ldl
-}
-
-@test "a program that loads and unloads libraries for ever needs no more memory" {
-	compile
-	compile_load
 	echo 'int none;' >none.c
 	$cc -shared -fPIC -o none.so none.c
 	says_nothing ptrace-run -o run.log --sdt -- ./load ./library.so ./none.so
 	counts run.log sdt.library.reach=210
-}
-
-@test "a program runs as without probes if a debugger keeps each SIGTRAP" {
-	compile
-	compile_load
 	cat >keep.c <<-'END'
 		#include <signal.h>
 		#include <sys/ptrace.h>
