@@ -327,6 +327,17 @@ TEST(errno_is_no_part_of_the_result, "ERRORS-01 EVENT-15")
 	errno = EXDEV;
 	ts_emit(UNNAMED, 1);
 	CHECK_EQ(errno, EXDEV);
+	/* Nor do functions of attributes and sets change it. */
+	trace_attr_t attr;
+	trace_event_set_t set = ts_set(0);
+	CHECK_OK(posix_trace_attr_init(&attr));
+	CHECK_EQ(posix_trace_attr_setinherited(&attr, 77), EINVAL);
+	CHECK_EQ(posix_trace_attr_destroy(NULL), EINVAL);
+	CHECK_OK(posix_trace_attr_destroy(&attr));
+	CHECK_OK(posix_trace_eventset_add(POSIX_TRACE_START, &set));
+	CHECK_EQ(posix_trace_eventset_add(0, &set), EINVAL);
+	CHECK_EQ(posix_trace_eventset_fill(&set, 0), EINVAL);
+	CHECK_EQ(errno, EXDEV);
 }
 
 TEST(signals_interrupt_only_the_waiting_functions,

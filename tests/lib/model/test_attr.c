@@ -150,18 +150,6 @@ TEST(getters_refuse_a_null_result, "ATTR-08 NAME-09")
 	CHECK_STR_EQ(ts_values(&attr).name, "kept");
 }
 
-TEST(functions_leave_errno_alone, "ERRORS-01")
-{
-	trace_attr_t attr;
-
-	errno = 12345;
-	CHECK_OK(posix_trace_attr_init(&attr));
-	CHECK_EQ(posix_trace_attr_setinherited(&attr, 77), EINVAL);
-	CHECK_EQ(posix_trace_attr_destroy(NULL), EINVAL);
-	CHECK_OK(posix_trace_attr_destroy(&attr));
-	CHECK_EQ(errno, 12345);
-}
-
 TEST(a_copy_is_an_independent_object, "ATTR-17")
 {
 	trace_attr_t attr = fresh(), copy;

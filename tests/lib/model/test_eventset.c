@@ -167,14 +167,3 @@ TEST(sets_and_filter_bits_are_the_same, "FILTER-01 EVENTSET-14")
 	ptrc_set_from_bits(&back, bits);
 	CHECK_MEM_EQ(&back, &set, sizeof(set));
 }
-
-TEST(functions_leave_errno_alone, "ERRORS-01")
-{
-	trace_event_set_t set = empty();
-
-	errno = 12345;
-	CHECK_OK(posix_trace_eventset_add(POSIX_TRACE_START, &set));
-	CHECK_EQ(posix_trace_eventset_add(0, &set), EINVAL);
-	CHECK_EQ(posix_trace_eventset_fill(&set, 0), EINVAL);
-	CHECK_EQ(errno, 12345);
-}
