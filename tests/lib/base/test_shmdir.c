@@ -333,27 +333,25 @@ TEST(lock_of_a_process_ends_with_it, "CREATE-12 EXIT-03")
 {
 	char name[PTRC_SHMDIR_NAME_BYTES];
 	int dirfd = open_dir(), fd = make_object(dirfd, name, 4096);
-	int ready[2];
-	char byte;
+	struct harness_gate ready = harness_gate();
 
 	/* As soon as the process is reaped, however often. */
 	for (int round = 0; round < 200; round++) {
 		bool is_killed = round % 2;
 		struct ptrc_liveness l = {0};
 
-		CHECK_SYS(pipe(ready));
 		pid_t pid = harness_fork();
 		if (pid == 0) {
 			CHECK_OK(ptrc_liveness_take(dirfd, name, PTRC_LIVE_CONTROLLER, &l));
 			/* No descriptor holds it. */
-			close_range(3, (unsigned int)ready[1] - 1, 0);
-			close_range((unsigned int)ready[1] + 1, ~0U, 0);
-			CHECK_EQ(write(ready[1], "x", 1), 1);
+			close_range(3, (unsigned int)ready.ends[1] - 1, 0);
+			close_range((unsigned int)ready.ends[1] + 1, ~0U, 0);
+			harness_open(&ready);
 			if (is_killed)
 				pause();
 			_exit(0);
 		}
-		CHECK_EQ(read(ready[0], &byte, 1), 1);
+		harness_pass(&ready);
 		if (is_killed) {
 			CHECK(ptrc_liveness_is_held(fd, 0, 2));
 			CHECK(!ptrc_liveness_is_held(fd, 1, 1));
@@ -362,8 +360,6 @@ TEST(lock_of_a_process_ends_with_it, "CREATE-12 EXIT-03")
 		}
 		harness_reap(pid);
 		CHECK(!ptrc_liveness_is_held(fd, 0, 2));
-		close(ready[0]);
-		close(ready[1]);
 	}
 	CHECK_SYS(unlinkat(dirfd, name, 0));
 }
@@ -372,11 +368,8 @@ TEST(lock_is_not_kept_by_children, "FORK-11 EXEC-06 EXIT-03", NEEDS_FORK_ADVICE)
 {
 	char name[PTRC_SHMDIR_NAME_BYTES];
 	int dirfd = open_dir(), fd = make_object(dirfd, name, 4096);
-	int hold[2], ready[2];
-	char byte;
+	struct harness_gate ready = harness_gate(), end = harness_gate();
 
-	CHECK_SYS(pipe(hold));
-	CHECK_SYS(pipe(ready));
 	/* A forked and a raw cloned child outlive the holder. */
 	pid_t pid = harness_fork();
 	if (pid == 0) {
@@ -386,20 +379,20 @@ TEST(lock_is_not_kept_by_children, "FORK-11 EXEC-06 EXIT-03", NEEDS_FORK_ADVICE)
 		for (int i = 0; i < 2; i++) {
 			pid_t child = i ? fork() : (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 			if (child == 0) {
-				close(hold[1]);
 				l.map = NULL;
-				CHECK_EQ(write(ready[1], "x", 1), 1);
-				(void)!read(hold[0], &byte, 1);
+				harness_open(&ready);
+				harness_pass(&end);
 				_exit(0);
 			}
 		}
 		_exit(0);
 	}
 	harness_reap(pid);
-	CHECK_EQ(read(ready[0], &byte, 1), 1);
-	CHECK_EQ(read(ready[0], &byte, 1), 1);
+	harness_pass(&ready);
+	harness_pass(&ready);
 	CHECK(!ptrc_liveness_is_held(fd, 0, 1));
-	close(hold[1]);
+	harness_open(&end);
+	harness_open(&end);
 	CHECK_SYS(unlinkat(dirfd, name, 0));
 }
 
