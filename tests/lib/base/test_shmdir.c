@@ -310,25 +310,6 @@ TEST(hard_file_size_limit_means_no_memory, "CREATE-17 CREATE-25")
 	CHECK_EQ(sigismember(&pending, SIGXFSZ), 0);
 }
 
-TEST(object_is_reserved_or_not_made, "CREATE-17")
-{
-	char name[PTRC_SHMDIR_NAME_BYTES];
-	int dirfd = open_dir(), fd;
-	struct stat st;
-
-	ptrc_shmdir_name(name, 'x', ptrc_shmdir_new_id());
-	CHECK_OK(ptrc_shmdir_create_object(dirfd, name, geteuid(), 1 << 20, 65536, &fd));
-	CHECK_SYS(fstat(fd, &st));
-	CHECK_EQ(st.st_size, 1 << 20);
-	CHECK_EQ(st.st_blocks * 512, 65536);
-	CHECK_SYS(unlinkat(dirfd, name, 0));
-	close(fd);
-	CHECK_EQ(ptrc_shmdir_create_object(dirfd, name, geteuid(), UINT64_C(1) << 60,
-					   UINT64_C(1) << 60, &fd),
-		 ENOMEM);
-	CHECK_EQ(fstatat(dirfd, name, &st, 0), -1);
-}
-
 TEST(lock_of_a_process_ends_with_it, "CREATE-12 EXIT-03")
 {
 	char name[PTRC_SHMDIR_NAME_BYTES];
