@@ -969,7 +969,8 @@ void ts_target_serve(int sock)
 	free(request);
 }
 
-void ts_target_sockets(int ends[2])
+/* The sockets of a target, whose end ends[1] survives exec. The caller closes its own copy of that. */
+static void make_sockets(int ends[2])
 {
 	SYS(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends));
 	SYS(fcntl(ends[0], F_SETFD, FD_CLOEXEC));
@@ -988,7 +989,7 @@ struct ts_target ts_target_fork(void)
 	struct ts_target target;
 	int ends[2];
 
-	ts_target_sockets(ends);
+	make_sockets(ends);
 	fflush(NULL);
 	SYS(target.pid = fork());
 	if (target.pid == 0) {
@@ -1151,7 +1152,7 @@ struct ts_target ts_target_late(int *release)
 
 	SYS(len = readlink("/proc/self/exe", own, sizeof(own) - 1));
 	own[len] = '\0';
-	ts_target_sockets(ends);
+	make_sockets(ends);
 	SYS(pipe2(pipe_ends, O_CLOEXEC));
 	fflush(NULL);
 	SYS(pid = fork());

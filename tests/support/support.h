@@ -288,10 +288,6 @@ void ts_target_exec(struct ts_target *target);
  * this program, which then waits for calls. */
 struct ts_target ts_target_late(int *release);
 void ts_target_release(int release);
-/* For tests that exec or spawn a target themselves: makes a pair of sockets, of which ends[1]
- * survives exec. A process that executes `PROGRAM --helper ts_serve ENDS[1]` is the target {its
- * pid, ends[0]}; the caller closes its own copy of ends[1]. */
-void ts_target_sockets(int ends[2]);
 /* Run in a target: executes the calls that arrive at the socket until its other end is closed. */
 void ts_target_serve(int sock);
 

@@ -2,12 +2,10 @@
 /* Creation of streams: posix_trace_create. */
 #include "tests/support/logs.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <posixtrace.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 
 #include "lib/base/shmdir.h"
 #include "lib/process/bell.h"
@@ -586,23 +584,6 @@ TEST(target_that_forks_before_its_first_event_has_mapped_the_stream, "FORK-01", 
 	ts_target_end(&target);
 }
 
-TS_ROUTINE(do_change_user_for_a_time)
-{
-	return seteuid(ts_user(*(const unsigned int *)arg));
-}
-
-TEST(process_that_can_be_root_again_is_not_given_to_its_user, "CREATE-15 CREATE-14", NEEDS_EXEC)
-{
-	need_root();
-	const unsigned int user = USER_TARGET;
-	struct ts_target target = ts_target_fork();
-
-	ts_target_exec(&target);
-	CHECK_EQ(ts_target_call(&target, do_change_user_for_a_time, &user, sizeof(user)), 0);
-	CHECK_EQ(create_small(target.pid), EPERM);
-	ts_target_end(&target);
-}
-
 TS_ROUTINE(do_undumpable)
 {
 	return prctl(PR_SET_DUMPABLE, 0);
@@ -619,51 +600,6 @@ TEST(no_ptrace_permission_is_needed, "CREATE-15 GEN-06", NEEDS_EXEC)
 	ts_target_emit(&target, POSIX_TRACE_UNNAMED_USEREVENT, 5);
 	ts_expect(trid, POSIX_TRACE_START);
 	ts_expect(trid, POSIX_TRACE_UNNAMED_USEREVENT);
-	ts_target_end(&target);
-}
-
-TS_ROUTINE(do_get_euid)
-{
-	return (intptr_t)geteuid();
-}
-
-TEST(a_set_user_id_program_is_eperm, "CREATE-15 CREATE-14", NEEDS_EXEC)
-{
-	need_root();
-	char path[200], buffer[65536], number[16];
-	int in = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	int out = ts_temp_named(path, sizeof(path));
-	for (ssize_t got; (got = read(in, buffer, sizeof(buffer))) > 0;)
-		CHECK_EQ(write(out, buffer, (size_t)got), got);
-	CHECK_SYS(fchown(out, ts_user(USER_TARGET), (gid_t)ts_user(USER_TARGET)));
-	CHECK_SYS(fchmod(out, 04755));
-	close(in);
-	close(out);
-
-	int ends[2];
-	ts_target_sockets(ends);
-	pid_t pid = harness_fork();
-	if (pid == 0) {
-		ts_drop_privileges(USER_OTHER);
-		snprintf(number, sizeof(number), "%d", ends[1]);
-		execl(path, "target", "--helper", "ts_serve", number, (char *)NULL);
-		_exit(127);
-	}
-	close(ends[1]);
-	struct ts_target target = {pid, ends[0]};
-	bool is_set_uid = ts_target_call(&target, do_get_euid, NULL, 0) == ts_user(USER_TARGET);
-	unlink(path);
-	if (!is_set_uid)
-		SKIP("set-user-ID has no effect on the file system of the tests");
-
-	static const unsigned int users[] = {USER_TARGET, USER_OTHER};
-	for (int i = 0; i < 2; i++)
-		if (IN_CHILD()) {
-			NOTE("user %u", users[i]);
-			ts_drop_privileges(users[i]);
-			CHECK_EQ(create_small(target.pid), EPERM);
-			_exit(0);
-		}
 	ts_target_end(&target);
 }
 
