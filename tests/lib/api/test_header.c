@@ -9,7 +9,7 @@
 
 #define IS_TYPE(expression, type) _Generic((expression), type : true, default : false)
 
-TEST(event_info_has_its_members, "HDR-07")
+TEST(event_info_has_its_members_and_one_more, "HDR-07 HDR-09")
 {
 	struct posix_trace_event_info info;
 
@@ -19,14 +19,8 @@ TEST(event_info_has_its_members, "HDR-07")
 	CHECK(IS_TYPE(info.posix_truncation_status, int));
 	CHECK(IS_TYPE(info.posix_timestamp, struct timespec));
 	CHECK(IS_TYPE(info.posix_thread_id, pthread_t));
-}
-
-TEST(event_info_has_one_member_more, "HDR-09")
-{
-	struct posix_trace_event_info info;
-
-	CHECK(IS_TYPE(info.posix_tid, pid_t));
 	/* In what would be padding. */
+	CHECK(IS_TYPE(info.posix_tid, pid_t));
 	CHECK_EQ(sizeof(info), sizeof(info.posix_event_id) + sizeof(info.posix_pid) +
 				       sizeof(info.posix_prog_address) +
 				       sizeof(info.posix_truncation_status) +
