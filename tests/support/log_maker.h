@@ -91,6 +91,15 @@ __attribute__((unused)) static inline void maker_open(struct maker *m, int fd, i
 	CHECK_OK(ptrc_log_writer_head(&m->w));
 }
 
+/* A log in a new file. */
+__attribute__((unused)) static inline struct maker maker_new(int policy, size_t limit)
+{
+	struct maker m;
+
+	maker_open(&m, maker_file(), policy, limit);
+	return m;
+}
+
 __attribute__((unused)) static inline void maker_name(struct maker *m, const char *name)
 {
 	strcpy(m->names->entry[m->names->count].name, name);
@@ -110,6 +119,19 @@ __attribute__((unused)) static inline void maker_free(struct maker *m)
 	free(m->h);
 }
 
+__attribute__((unused)) static inline void maker_end(struct maker *m)
+{
+	maker_free(m);
+	close(m->fd);
+}
+
+/* The keeper dies, and another one begins where it had saved its state. */
+__attribute__((unused)) static inline void maker_replace(struct maker *m)
+{
+	ptrc_log_writer_free(&m->w);
+	CHECK_OK(ptrc_log_writer_init(&m->w, m->h, m->fd, true));
+}
+
 /* Starts a run of thread number `thread`; 0: the trace system. `order` is as in struct
  * ptrc_stretch. */
 __attribute__((unused)) static inline void run_begin(struct maker_run *r, int thread,
@@ -122,6 +144,14 @@ __attribute__((unused)) static inline void run_begin(struct maker_run *r, int th
 		r->origin.tid = 200 + thread;
 		r->origin.thread = 0x7f0000000000 + (uint64_t)thread;
 	}
+}
+
+__attribute__((unused)) static inline struct maker_run run_of(int thread, uint32_t order)
+{
+	struct maker_run r;
+
+	run_begin(&r, thread, order);
+	return r;
 }
 
 __attribute__((unused)) static inline void
@@ -394,6 +424,30 @@ __attribute__((unused)) static inline struct ptrc_log_stream *log_open(int fd)
 
 	CHECK_OK(ptrc_log_stream_open_all(&fd, 1, false, &l));
 	return l;
+}
+
+/* Closes the log, and opens it to be read. */
+__attribute__((unused)) static inline struct ptrc_log_stream *maker_read(struct maker *m)
+{
+	maker_close(m);
+	return log_open(m->fd);
+}
+
+__attribute__((unused)) static inline struct ptrc_counts read_counts(struct ptrc_log_stream *l)
+{
+	struct ptrc_counts counts;
+
+	ptrc_log_stream_counts(l, &counts);
+	return counts;
+}
+
+__attribute__((unused)) static inline struct ptrc_counts counts_in(int fd)
+{
+	struct ptrc_log_stream *l = log_open(fd);
+	struct ptrc_counts counts = read_counts(l);
+
+	ptrc_log_stream_close(l);
+	return counts;
 }
 
 #endif

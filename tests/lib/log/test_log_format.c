@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What the log writer writes, and that the reader has it back. */
 #include "tests/support/log_maker.h"
-
-#include <signal.h>
+#include "tests/support/logs.h"
 
 static const char *const policy_names[] = {"", "LOOP", "UNTIL_FULL", "", "APPEND"};
-static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_APPEND};
 
 TEST(crc_of_known_blocks, "LOG-37")
 {
@@ -33,11 +31,9 @@ TEST(crc_of_known_blocks, "LOG-37")
 TEST(bytes_of_the_head, "LOG-37 LOG-41")
 {
 	uint8_t b[PTRC_LOG_HEADS_BYTES + sizeof(struct ptrc_log_packet)];
-	struct maker m;
 	uint64_t u64;
 	uint32_t u32;
-
-	maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 4096);
+	struct maker m = maker_new(POSIX_TRACE_APPEND, 4096);
 	CHECK_EQ(PTRC_LOG_HEAD_BYTES, 880);
 	CHECK_EQ(pread(m.fd, b, sizeof(b), 0), sizeof(b));
 	CHECK_MEM_EQ(b, "\x89PTRLOG\n\x04\x03\x02\x01\x03\x00\x08\x00", 16);
@@ -59,31 +55,19 @@ TEST(bytes_of_the_head, "LOG-37 LOG-41")
 TEST(attributes_come_back, "LOG-36 ATTRGET-02 NAME-07 CLOCK-04 GENVERSION-04")
 {
 	for (size_t i = 0; i < 3; i++) {
-		struct timespec created;
-		struct maker m;
-		char text[TRACE_NAME_MAX];
+		struct maker m = maker_new(log_policies[i], 12345);
+		struct ptrc_log_stream *l = maker_read(&m);
 		trace_attr_t attr;
-		size_t size;
-		int value;
 
-		NOTE("%s", policy_names[policies[i]]);
-		maker_open(&m, maker_file(), policies[i], 12345);
-		maker_close(&m);
-		struct ptrc_log_stream *l = log_open(m.fd);
+		NOTE("%s", policy_names[log_policies[i]]);
 		ptrc_log_stream_attr(l, &attr);
-		CHECK_OK(posix_trace_attr_getname(&attr, text));
-		CHECK_STR_EQ(text, "a made up trace");
-		CHECK_OK(posix_trace_attr_getgenversion(&attr, text));
-		CHECK_STR_EQ(text, "made up 9.9");
-		CHECK_OK(posix_trace_attr_getcreatetime(&attr, &created));
-		CHECK_EQ(created.tv_sec, MAKER_EPOCH / 1000000000);
-		CHECK_EQ(created.tv_nsec, 7);
-		CHECK_OK(posix_trace_attr_getlogsize(&attr, &size));
-		CHECK_EQ(size, 12345);
-		CHECK_OK(posix_trace_attr_getlogfullpolicy(&attr, &value));
-		CHECK_EQ(value, policies[i]);
-		CHECK_OK(posix_trace_attr_getstreamfullpolicy(&attr, &value));
-		CHECK_EQ(value, POSIX_TRACE_FLUSH);
+		struct ts_values values = ts_values(&attr);
+		CHECK_STR_EQ(values.name, "a made up trace");
+		CHECK_STR_EQ(values.version, "made up 9.9");
+		CHECK_EQ(values.created_ns, MAKER_EPOCH + 7);
+		CHECK_EQ(values.log_bytes, 12345);
+		CHECK_EQ(values.log_policy, log_policies[i]);
+		CHECK_EQ(values.stream_policy, POSIX_TRACE_FLUSH);
 		ptrc_log_stream_close(l);
 	}
 }
@@ -93,12 +77,11 @@ TEST(events_come_back_unchanged, "LOG-38 LOG-13 OPEN-18 OPEN-06")
 	for (size_t i = 0; i < 3; i++) {
 		struct maker_run r, system;
 		struct ptrc_context other = {777, 778, 0x7f1234};
-		struct maker m;
 		struct seen s;
 		char big[3000];
 
 		memset(big, 'x', sizeof(big));
-		maker_open(&m, maker_file(), policies[i], 1 << 20);
+		struct maker m = maker_new(log_policies[i], 1 << 20);
 		maker_name(&m, "ten");
 		maker_name(&m, "");
 		run_begin(&r, 3, 1);
@@ -148,13 +131,11 @@ TEST(runs_of_many_threads_are_merged_by_time, "LOG-19 GETNEXT-03")
 {
 	for (size_t i = 0; i < 3; i++) {
 		struct maker_run runs[20];
-		struct maker m;
 		struct seen s;
 		int64_t last = -1;
 		size_t count = 0;
 		uint64_t next[20] = {0};
-
-		maker_open(&m, maker_file(), policies[i], 4 << 20);
+		struct maker m = maker_new(log_policies[i], 4 << 20);
 		for (int flush = 0; flush < 5; flush++) {
 			for (int t = 0; t < 20; t++) {
 				run_begin(&runs[t], t + 1, 1);
@@ -169,8 +150,7 @@ TEST(runs_of_many_threads_are_merged_by_time, "LOG-19 GETNEXT-03")
 			}
 			flush_runs(&m, runs, 20);
 		}
-		maker_close(&m);
-		struct ptrc_log_stream *l = log_open(m.fd);
+		struct ptrc_log_stream *l = maker_read(&m);
 		while (next_seen(l, &s)) {
 			int t = s.info.posix_pid - 101;
 
@@ -189,12 +169,11 @@ TEST(bursts_of_many_threads_can_be_read, "LOG-38 LOG-19")
 {
 	enum { THREADS = 32, BURST = 4000 };
 	struct maker_run r[THREADS];
-	struct maker m;
 	struct seen s;
 
 	/* All events but the last of each thread come within 4 ms. Each has a shape that was not defined
 	 * recently, and no data, so most of its bytes are the definition. */
-	maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
+	struct maker m = maker_new(POSIX_TRACE_APPEND, 0);
 	for (int t = 0; t < THREADS; t++) {
 		run_begin(&r[t], t + 1, 1);
 		for (uint32_t n = 0; n < BURST; n++)
@@ -202,8 +181,7 @@ TEST(bursts_of_many_threads_can_be_read, "LOG-38 LOG-19")
 		run_event(&r[t], INT64_C(10000000000), 10, NULL, 0);
 	}
 	flush_runs(&m, r, THREADS);
-	maker_close(&m);
-	struct ptrc_log_stream *l = log_open(m.fd);
+	struct ptrc_log_stream *l = maker_read(&m);
 	for (int n = 0; n < THREADS * (BURST + 1); n++) {
 		CHECK(next_seen(l, &s));
 		CHECK_GE(s.info.posix_event_id, 10);
@@ -215,10 +193,8 @@ TEST(order_decides_among_equal_times, "SYSEVENT-17")
 {
 	for (size_t i = 0; i < 3; i++) {
 		struct maker_run r[3];
-		struct maker m;
 		struct seen s;
-
-		maker_open(&m, maker_file(), policies[i], 1 << 20);
+		struct maker m = maker_new(log_policies[i], 1 << 20);
 		run_begin(&r[0], 1, 1);
 		run_event(&r[0], 10, 10, "a", 1);
 		run_event(&r[0], 20, 10, "b", 1);
@@ -228,8 +204,7 @@ TEST(order_decides_among_equal_times, "SYSEVENT-17")
 		run_begin(&r[2], 0, 2);
 		run_stop(&r[2], 20, 1);
 		flush_runs(&m, r, 3);
-		maker_close(&m);
-		struct ptrc_log_stream *l = log_open(m.fd);
+		struct ptrc_log_stream *l = maker_read(&m);
 		for (int k = 0; k < 5; k++) {
 			static const unsigned expect[] = {4, 5, 10, 10, 2};
 
@@ -239,15 +214,24 @@ TEST(order_decides_among_equal_times, "SYSEVENT-17")
 	}
 }
 
+/* The next type in the list of types; 0 if there is none. */
+static trace_event_id_t next_type(struct ptrc_log_stream *l)
+{
+	trace_event_id_t id = 4711;
+	int unavailable;
+
+	CHECK_OK(ptrc_log_stream_next_id(l, &id, &unavailable));
+	if (unavailable)
+		CHECK_EQ(id, 4711);
+	return unavailable ? 0 : id;
+}
+
 TEST(names_come_back_in_order, "LOG-36 LOG-42 EVENTLIST-08 EVENTLIST-10 EVENTID-20 EVENTID-24")
 {
 	for (size_t i = 0; i < 3; i++) {
 		char name[TRACE_EVENT_NAME_MAX + 1], expect[TRACE_EVENT_NAME_MAX + 1];
-		trace_event_id_t id;
-		struct maker m;
-		int unavailable;
+		struct maker m = maker_new(log_policies[i], 1200);
 
-		maker_open(&m, maker_file(), policies[i], 1200);
 		for (int k = 0; k < (int)PTRC_NAMES_MAX; k++) {
 			memset(expect, 'a' + k % 26, sizeof(expect));
 			expect[k % 256] = '\0';
@@ -257,18 +241,11 @@ TEST(names_come_back_in_order, "LOG-36 LOG-42 EVENTLIST-08 EVENTLIST-10 EVENTID-
 				flush_numbers(&m, 3, 0);
 		}
 		CHECK_OK(ptrc_log_names_write(&m.w));
-		maker_close(&m);
-		struct ptrc_log_stream *l = log_open(m.fd);
+		struct ptrc_log_stream *l = maker_read(&m);
 		for (int round = 0; round < 2; round++) {
-			for (trace_event_id_t k = 1; k <= PTRC_SET_ID_MAX; k++) {
-				CHECK_OK(ptrc_log_stream_next_id(l, &id, &unavailable));
-				CHECK_EQ(unavailable, 0);
-				CHECK_EQ(id, k);
-			}
-			id = 4711;
-			CHECK_OK(ptrc_log_stream_next_id(l, &id, &unavailable));
-			CHECK(unavailable);
-			CHECK_EQ(id, 4711);
+			for (trace_event_id_t k = 1; k <= PTRC_SET_ID_MAX; k++)
+				CHECK_EQ(next_type(l), k);
+			CHECK_EQ(next_type(l), 0);
 			ptrc_log_stream_rewind_ids(l);
 		}
 		for (trace_event_id_t k = 0; k < PTRC_NAMES_MAX; k++) {
@@ -291,11 +268,8 @@ TEST(a_log_lacks_names_that_were_given_up, "LOG-36")
 	for (size_t i = 0; i < 3; i++) {
 		static const trace_event_id_t expect[] = {11, 13, 15};
 		char name[TRACE_EVENT_NAME_MAX + 1];
-		trace_event_id_t id;
-		struct maker m;
-		int unavailable;
+		struct maker m = maker_new(log_policies[i], 1200);
 
-		maker_open(&m, maker_file(), policies[i], 1200);
 		/* The first, one in the middle, and, as the log is closed, all that are new. */
 		for (int k = 0; k < 7; k++) {
 			snprintf(name, sizeof(name), "name %d", 10 + k);
@@ -309,19 +283,15 @@ TEST(a_log_lacks_names_that_were_given_up, "LOG-36")
 		CHECK_OK(ptrc_log_names_write(&m.w));
 		CHECK_EQ(m.w.state.names, 7);
 		CHECK_EQ(m.w.state.seq, seq);
-		maker_close(&m);
-		struct ptrc_log_stream *l = log_open(m.fd);
+		struct ptrc_log_stream *l = maker_read(&m);
 		for (uint32_t k = 1; k < PTRC_ID_FIRST; k++)
-			CHECK_OK(ptrc_log_stream_next_id(l, &id, &unavailable));
+			CHECK_EQ(next_type(l), k);
 		for (int k = 0; k < 3; k++) {
-			CHECK_OK(ptrc_log_stream_next_id(l, &id, &unavailable));
-			CHECK(!unavailable);
-			CHECK_EQ(id, expect[k]);
-			CHECK_OK(ptrc_log_stream_name(l, id, name));
-			CHECK_EQ(atoi(name + 5), (int)id);
+			CHECK_EQ(next_type(l), expect[k]);
+			CHECK_OK(ptrc_log_stream_name(l, expect[k], name));
+			CHECK_EQ(atoi(name + 5), (int)expect[k]);
 		}
-		CHECK_OK(ptrc_log_stream_next_id(l, &id, &unavailable));
-		CHECK(unavailable);
+		CHECK_EQ(next_type(l), 0);
 		CHECK_EQ(ptrc_log_stream_name(l, 12, name), EINVAL);
 		CHECK_EQ(ptrc_log_stream_name(l, 16, name), EINVAL);
 		ptrc_log_stream_close(l);
@@ -331,21 +301,19 @@ TEST(a_log_lacks_names_that_were_given_up, "LOG-36")
 TEST(a_keepers_own_events_have_no_type_of_the_program, "")
 {
 	static const struct ptrc_context origin = {.pid = 1, .tid = 1};
-	struct maker m;
 	struct seen s;
 	char name[TRACE_EVENT_NAME_MAX + 1];
 	int32_t status[2] = {3, 0};
 
 	/* The table of names is gone, as it may be when an orphan is salvaged. */
-	maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
+	struct maker m = maker_new(POSIX_TRACE_APPEND, 0);
 	flush_numbers(&m, 1, 0);
 	m.w.names = NULL;
 	for (int i = 0; i < 2; i++)
 		CHECK_OK(ptrc_log_events_write_own(&m.w, MAKER_EPOCH + 1000 + i, &origin,
 						   i ? "os.went_on" : "os.command", "i32 a, i32 b",
 						   status, sizeof(status)));
-	maker_close(&m);
-	struct ptrc_log_stream *l = log_open(m.fd);
+	struct ptrc_log_stream *l = maker_read(&m);
 	CHECK_SEEN(l, &s, 10);
 	CHECK_EQ(ptrc_log_stream_name(l, 10, name), EINVAL);
 	for (int i = 0; i < 2; i++) {
@@ -359,9 +327,7 @@ TEST(a_keepers_own_events_have_no_type_of_the_program, "")
 TEST(a_creation_beyond_all_times_overflows_nothing, "")
 {
 	struct ptrc_log_writer again;
-	struct maker m;
-
-	maker_open(&m, maker_file(), POSIX_TRACE_LOOP, 1200);
+	struct maker m = maker_new(POSIX_TRACE_LOOP, 1200);
 	m.h->attr.createtime_sec = INT64_MAX;
 	/* A keeper died while it overwrote five events, which the state still counts. */
 	m.w.state.events = 5;
@@ -380,12 +346,9 @@ TEST(flags_and_the_highest_identifier_are_apart, "LOG-38")
 
 	for (size_t i = 0; i < 3; i++) {
 		struct ptrc_context other = {.pid = 7, .tid = 8, .thread = 9};
-		struct maker_run r;
-		struct maker m;
 		struct seen s;
-
-		maker_open(&m, maker_file(), policies[i], 1 << 20);
-		run_begin(&r, 1, 1);
+		struct maker m = maker_new(log_policies[i], 1 << 20);
+		struct maker_run r = run_of(1, 1);
 		run_start(&r, 1);
 		/* The second half has full stamps, too. */
 		for (int64_t k = 0; k < 8; k++)
@@ -394,8 +357,7 @@ TEST(flags_and_the_highest_identifier_are_apart, "LOG-38")
 		run_event(&r, INT64_C(6000000000), PTRC_REC_CONTEXT, &other, sizeof(other));
 		run_event(&r, INT64_C(7000000000), PTRC_REC_ID_MASK, NULL, 0);
 		flush_run(&m, &r);
-		maker_close(&m);
-		struct ptrc_log_stream *l = log_open(m.fd);
+		struct ptrc_log_stream *l = maker_read(&m);
 		CHECK_SEEN(l, &s, POSIX_TRACE_START);
 		for (int64_t k = 0; k < 8; k++) {
 			if (flags[k % 4] & PTRC_REC_HIDDEN)
@@ -417,18 +379,13 @@ TEST(status_of_a_closed_log, "STATUS-22 STATUS-23 STATUS-24")
 {
 	for (size_t i = 0; i < 3; i++) {
 		struct posix_trace_status_info st, again;
-		struct ptrc_counts counts;
-		struct maker_run r;
-		struct maker m;
-
-		maker_open(&m, maker_file(), policies[i], 1 << 20);
-		run_begin(&r, 1, 1);
+		struct maker m = maker_new(log_policies[i], 1 << 20);
+		struct maker_run r = run_of(1, 1);
 		run_numbers(&m, &r, 5, 0);
 		flush_run(&m, &r);
 		m.h->status |= PTRC_ST_FULL | PTRC_ST_EVER_OVERRUN | (uint64_t)ENOSPC << 32;
 		m.h->lost_events = 17;
-		maker_close(&m);
-		struct ptrc_log_stream *l = log_open(m.fd);
+		struct ptrc_log_stream *l = maker_read(&m);
 		ptrc_log_stream_status(l, &st);
 		CHECK_EQ(st.posix_stream_status, POSIX_TRACE_SUSPENDED);
 		CHECK_EQ(st.posix_stream_full_status, POSIX_TRACE_FULL);
@@ -439,7 +396,7 @@ TEST(status_of_a_closed_log, "STATUS-22 STATUS-23 STATUS-24")
 		CHECK_EQ(st.posix_log_full_status, POSIX_TRACE_NOT_FULL);
 		ptrc_log_stream_status(l, &again);
 		CHECK_MEM_EQ(&st, &again, sizeof(st));
-		ptrc_log_stream_counts(l, &counts);
+		struct ptrc_counts counts = read_counts(l);
 		CHECK_EQ(counts.pt_lost_events, 17);
 		CHECK_EQ(counts.pt_log_lost_events, 0);
 		CHECK_EQ(counts.pt_log_events, 5);
@@ -493,12 +450,11 @@ TEST(ring_keeps_the_newest_within_its_size, "LOG-30 LOG-31 LOG-32 LOG-33 SIZE-20
 			for (size_t c = 0; c < 3; c++) {
 				size_t limit = limits[a], size = 16 + extras[c];
 				size_t total = 3 * limit / size + 2, kept, least, slice;
-				struct maker m;
 
 				if (size > limit || total / flush_events[b] > 15000)
 					continue;
 				NOTE("limit %zu, %zu events of %zu", limit, flush_events[b], size);
-				maker_open(&m, maker_file(), POSIX_TRACE_LOOP, limit);
+				struct maker m = maker_new(POSIX_TRACE_LOOP, limit);
 				while (m.next < total) {
 					flush_numbers(&m, flush_events[b], extras[c]);
 					CHECK_LE(m.h->log_bytes, limit);
@@ -524,16 +480,13 @@ TEST(ring_keeps_the_newest_within_its_size, "LOG-30 LOG-31 LOG-32 LOG-33 SIZE-20
 				CHECK(m.h->status & PTRC_ST_EVER_LOG_OVERRUN);
 				maker_close(&m);
 				CHECK_EQ(check_ring(m.fd, m.next, true, 0), kept);
-				maker_free(&m);
-				close(m.fd);
+				maker_end(&m);
 			}
 }
 
 TEST(ring_that_never_filled_has_no_gap, "LOG-32 STATUS-19")
 {
-	struct maker m;
-
-	maker_open(&m, maker_file(), POSIX_TRACE_LOOP, 16 * 300);
+	struct maker m = maker_new(POSIX_TRACE_LOOP, 16 * 300);
 	for (int k = 0; k < 30; k++)
 		flush_numbers(&m, 10, 0);
 	CHECK_EQ(m.h->log_bytes, 16 * 300);
@@ -547,18 +500,16 @@ TEST(ring_that_never_filled_has_no_gap, "LOG-32 STATUS-19")
 TEST(one_flush_larger_than_the_ring_keeps_the_newest, "LOG-30 LOG-32")
 {
 	struct maker_run r[8];
-	struct maker m;
 	struct seen s;
 
 	/* Runs of eight threads that take turns, the chunk of the newest first. */
-	maker_open(&m, maker_file(), POSIX_TRACE_LOOP, 65536);
+	struct maker m = maker_new(POSIX_TRACE_LOOP, 65536);
 	for (int t = 0; t < 8; t++)
 		run_begin(&r[t], t + 1, 1);
 	for (uint64_t n = 0; n < 40000; n++)
 		run_event(&r[7 - n / 5000], (int64_t)n * 1000, 10, &n, sizeof(n));
 	flush_runs(&m, r, 8);
-	maker_close(&m);
-	struct ptrc_log_stream *l = log_open(m.fd);
+	struct ptrc_log_stream *l = maker_read(&m);
 	CHECK_SEEN(l, &s, POSIX_TRACE_OVERFLOW);
 	CHECK_EQ(seen_ns(&s), 0);
 	CHECK_SEEN(l, &s, POSIX_TRACE_RESUME);
@@ -576,11 +527,8 @@ TEST(one_flush_larger_than_the_ring_keeps_the_newest, "LOG-30 LOG-32")
 
 TEST(a_flush_larger_than_the_ring_that_fails_counts_its_losses_once, "LOG-30 LOG-22")
 {
-	struct maker_run r;
-	struct maker m;
-
-	maker_open(&m, maker_file(), POSIX_TRACE_LOOP, 65536);
-	run_begin(&r, 1, 1);
+	struct maker m = maker_new(POSIX_TRACE_LOOP, 65536);
+	struct maker_run r = run_of(1, 1);
 	run_numbers(&m, &r, 40000, 0);
 	m.h->fsize_limit = 20000;
 	for (int i = 0; i < 3; i++)
@@ -592,14 +540,14 @@ TEST(a_flush_larger_than_the_ring_that_fails_counts_its_losses_once, "LOG-30 LOG
 	CHECK_EQ(m.h->log_lost_events + m.h->log_events, 80000);
 }
 
-/* Adds up the events that the log has, those that it says it has lost, and those of the last flush
- * that are in neither. The events that it has are the newest but those. */
-static uint64_t account(const struct maker *m)
+/* Closes the log of numbers. Each event is in it, counted as lost, or in the last flush and in
+ * neither. Those that it has are the newest but those, and nothing is damaged. Returns how many are
+ * lost. */
+static uint64_t check_account(struct maker *m)
 {
-	struct ptrc_log_stream *l = log_open(m->fd);
-	struct ptrc_counts counts;
-	struct seen s;
+	struct ptrc_log_stream *l = maker_read(m);
 	uint64_t events = 0, next = 0;
+	struct seen s;
 
 	while (next_seen(l, &s)) {
 		if (s.info.posix_event_id < PTRC_ID_FIRST && s.info.posix_event_id != 10)
@@ -608,14 +556,23 @@ static uint64_t account(const struct maker *m)
 		next = seen_number(&s) + 1;
 		events++;
 	}
-	ptrc_log_stream_counts(l, &counts);
+	struct ptrc_counts counts = read_counts(l);
 	CHECK_EQ(!(m->h->status & PTRC_ST_EVER_LOG_OVERRUN), !counts.pt_log_lost_events);
 	CHECK_EQ(next, m->next - m->w.unwritten_events);
+	CHECK_EQ(events + counts.pt_log_lost_events, next);
 	CHECK_EQ(counts.pt_log_events, events);
 	CHECK_EQ(counts.pt_gap_events, 0);
 	CHECK_EQ(counts.pt_damaged_parts, 0);
+	CHECK_EQ(counts.pt_missing_names, 0);
 	ptrc_log_stream_close(l);
-	return events + counts.pt_log_lost_events + m->w.unwritten_events;
+	maker_end(m);
+	return counts.pt_log_lost_events;
+}
+
+/* Only so many more bytes can be written to the ring. */
+static void limit_ring(const struct maker *m, uint64_t bytes)
+{
+	limit_file_size(PTRC_LOG_RING_OFFSET + m->w.state.offset + bytes);
 }
 
 /* A ring in its first lap, and in later ones, at whose end the first, a later or no packet of a
@@ -623,207 +580,128 @@ static uint64_t account(const struct maker *m)
  */
 TEST(a_ring_that_cannot_be_written_has_each_event_or_has_lost_it, "LOG-30 LOG-22")
 {
-	struct rlimit limit;
-
 	signal(SIGXFSZ, SIG_IGN);
-	CHECK_SYS(getrlimit(RLIMIT_FSIZE, &limit));
 	for (int i = 0; i < 2 * 2 * 2 * 12 * 16; i++) {
 		bool is_partial = i & 1, is_undone = i & 2, is_small = i & 4;
 		int before = i / 8 % 12, room = i / 8 / 12;
-		struct maker_run r;
-		struct maker m;
-		uint64_t end, had;
-		int error;
+		uint64_t bytes = (uint64_t)room * 1500 + 100;
+		struct maker m = maker_new(POSIX_TRACE_LOOP, 65536);
 
-		maker_open(&m, maker_file(), POSIX_TRACE_LOOP, 65536);
 		for (int k = 0; k < 1 + before; k++)
 			flush_numbers(&m, 1300, 0);
-		had = m.w.state.events;
-		end = PTRC_LOG_RING_OFFSET + m.w.state.offset + (uint64_t)room * 1500 + 100;
-		run_begin(&r, 1, 1);
+		uint64_t had = m.w.state.events;
+		struct maker_run r = run_of(1, 1);
 		run_numbers(&m, &r, is_small ? 500 : 3000, 0);
 		NOTE("%d flushes, room %d, partial %d, undone %d, small %d", before, room,
 		     is_partial, is_undone, is_small);
-		limit.rlim_cur = is_partial ? end : RLIM_INFINITY;
-		CHECK_SYS(setrlimit(RLIMIT_FSIZE, &limit));
-		m.h->fsize_limit = is_partial ? RLIM_INFINITY : end;
-		error = maker_write(&m, &r, 1);
+		if (is_partial)
+			limit_ring(&m, bytes);
+		else
+			m.h->fsize_limit = PTRC_LOG_RING_OFFSET + m.w.state.offset + bytes;
+		int error = maker_write(&m, &r, 1);
 		if (error && is_undone)
 			ptrc_log_events_undo(&m.w);
-		limit.rlim_cur = RLIM_INFINITY;
-		CHECK_SYS(setrlimit(RLIMIT_FSIZE, &limit));
+		limit_file_size(RLIM_INFINITY);
 		m.h->fsize_limit = RLIM_INFINITY;
 		CHECK(!error || error == EFBIG);
 		/* What no packet has overwritten is still there. */
 		if (error && is_undone && before < 4)
 			CHECK_EQ(m.w.state.events, had);
-		maker_close(&m);
-		CHECK_EQ(account(&m), m.next);
+		check_account(&m);
 		run_free(&r);
-		maker_free(&m);
-		close(m.fd);
 	}
+}
+
+/* A packet of a type that readers skip. */
+static void put_unknown(struct maker *m, size_t bytes)
+{
+	static uint8_t payload[4096];
+
+	memset(payload, 'x', sizeof(payload));
+	CHECK(ptrc_log_aside_put(&m->w, UINT16_MAX, payload, bytes));
 }
 
 /* The packet is the last one in the ring, and there is one behind the ring. */
 TEST(names_that_were_partly_written_to_a_ring_are_no_damage, "LOG-30")
 {
-	uint8_t payload[4096];
-	struct rlimit limit;
+	uint8_t names[1000];
 
-	memset(payload, 'x', sizeof(payload)); /* unlike the bytes that are not written */
+	memset(names, 'x', sizeof(names)); /* unlike the bytes that are not written */
 	signal(SIGXFSZ, SIG_IGN);
-	CHECK_SYS(getrlimit(RLIMIT_FSIZE, &limit));
 	for (uint64_t written = 0; written < 1000; written += 40) {
-		rlim_t before = limit.rlim_cur;
-		struct ptrc_log_stream *l;
-		struct ptrc_counts counts;
-		struct maker m;
+		struct maker m = maker_new(POSIX_TRACE_LOOP, 65536);
 
-		maker_open(&m, maker_file(), POSIX_TRACE_LOOP, 65536);
-		flush_numbers(&m, 10, 0);
-		CHECK(ptrc_log_aside_put(&m.w, UINT16_MAX, payload, sizeof(payload)));
-		limit.rlim_cur = PTRC_LOG_RING_OFFSET + m.w.state.offset + written;
-		CHECK_SYS(setrlimit(RLIMIT_FSIZE, &limit));
-		ptrc_log_buffer_clear(&m.w.out);
-		CHECK(!ptrc_log_packet_put(&m.w, PTRC_LOG_NAMES, payload, 1000));
-		CHECK_EQ(ptrc_log_aside_write(&m.w, true), EFBIG);
-		limit.rlim_cur = before;
-		CHECK_SYS(setrlimit(RLIMIT_FSIZE, &limit));
-		maker_close(&m);
-		l = log_open(m.fd);
-		ptrc_log_stream_counts(l, &counts);
 		NOTE("%" PRIu64 " bytes written", written);
-		CHECK_EQ(counts.pt_damaged_parts, 0);
-		CHECK_EQ(counts.pt_missing_names, 0);
-		CHECK_EQ(counts.pt_log_events, 10);
-		ptrc_log_stream_close(l);
-		maker_free(&m);
-		close(m.fd);
+		flush_numbers(&m, 10, 0);
+		put_unknown(&m, 4096);
+		limit_ring(&m, written);
+		ptrc_log_buffer_clear(&m.w.out);
+		CHECK(!ptrc_log_packet_put(&m.w, PTRC_LOG_NAMES, names, sizeof(names)));
+		CHECK_EQ(ptrc_log_aside_write(&m.w, true), EFBIG);
+		limit_file_size(RLIM_INFINITY);
+		CHECK_EQ(check_account(&m), 0);
 	}
 }
 
 TEST(a_packet_between_two_flushes_that_fail_costs_a_ring_nothing, "LOG-30 LOG-22")
 {
-	static const uint8_t payload[100];
-	struct rlimit limit;
-	rlim_t before;
-	struct maker_run r;
-	struct maker m;
-	uint64_t had;
+	struct maker m = maker_new(POSIX_TRACE_LOOP, 65536);
+	struct maker_run r = run_of(1, 1);
 
 	signal(SIGXFSZ, SIG_IGN);
-	CHECK_SYS(getrlimit(RLIMIT_FSIZE, &limit));
-	before = limit.rlim_cur;
-	maker_open(&m, maker_file(), POSIX_TRACE_LOOP, 65536);
 	flush_numbers(&m, 1300, 0);
-	had = m.w.state.events;
-	limit.rlim_cur = PTRC_LOG_RING_OFFSET + m.w.state.offset + 600;
-	run_begin(&r, 1, 1);
+	uint64_t had = m.w.state.events;
 	run_numbers(&m, &r, 500, 0);
-	CHECK_SYS(setrlimit(RLIMIT_FSIZE, &limit));
+	limit_ring(&m, 600);
 	for (int i = 0; i < 3; i++) {
-		CHECK_EQ(maker_write(&m, &r, 1), EFBIG);
-		ptrc_log_events_undo(&m.w);
+		CHECK_EQ(maker_flush(&m, &r, 1), EFBIG);
 		CHECK_EQ(m.w.state.events, had);
-		CHECK(ptrc_log_aside_put(&m.w, UINT16_MAX, payload, sizeof(payload)));
+		put_unknown(&m, 100);
 	}
-	limit.rlim_cur = before;
-	CHECK_SYS(setrlimit(RLIMIT_FSIZE, &limit));
-	maker_close(&m);
-	CHECK_EQ(account(&m), m.next);
-	run_free(&r);
-	maker_free(&m);
-	close(m.fd);
+	limit_file_size(RLIM_INFINITY);
+	check_account(&m);
 }
 
-/* The next keeper writes less in its place, or a name and then events, of which a flush fails midway. */
 TEST(what_a_killed_keeper_wrote_last_to_a_ring_is_no_damage, "LOG-30 LOG-22")
 {
-	static const uint8_t payload[1000];
-	struct rlimit limit;
-	rlim_t before;
+	static const char *const next_writes[] = {"less in its place", "less, behind a full ring",
+						  "a name, and events, of which a flush fails"};
 
 	signal(SIGXFSZ, SIG_IGN);
-	CHECK_SYS(getrlimit(RLIMIT_FSIZE, &limit));
-	before = limit.rlim_cur;
-	for (int has_events = 0; has_events < 2; has_events++) {
-		struct ptrc_log_stream *l;
-		struct ptrc_counts counts;
-		struct maker_run r;
-		struct maker m;
+	for (int i = 0; i < 3; i++) {
+		struct maker m = maker_new(POSIX_TRACE_LOOP, 65536);
+		struct maker_run r = run_of(1, 1);
 
-		maker_open(&m, maker_file(), POSIX_TRACE_LOOP, 65536);
-		flush_numbers(&m, 1000, 0);
+		NOTE("the next keeper writes %s", next_writes[i]);
+		do
+			flush_numbers(&m, 1000, 0);
+		while (i == 1 && !(m.w.state.flags & PTRC_LOG_STATE_WRAPPED));
 		/* The state is not saved after these packets. */
-		CHECK(ptrc_log_aside_put(&m.w, UINT16_MAX, payload, sizeof(payload)));
-		CHECK(ptrc_log_aside_put(&m.w, UINT16_MAX, payload, 100));
-		ptrc_log_writer_free(&m.w);
-		CHECK_OK(ptrc_log_writer_init(&m.w, m.h, m.fd, true));
-		run_begin(&r, 1, 1);
-		if (has_events) {
+		put_unknown(&m, 1000);
+		put_unknown(&m, 100);
+		maker_replace(&m);
+		if (i < 2) {
+			put_unknown(&m, 100);
+		} else {
 			maker_name(&m, "name");
 			run_numbers(&m, &r, 500, 0);
-			limit.rlim_cur = PTRC_LOG_RING_OFFSET + m.w.state.offset + 600;
-			CHECK_SYS(setrlimit(RLIMIT_FSIZE, &limit));
+			limit_ring(&m, 600);
 			CHECK_EQ(maker_flush(&m, &r, 1), EFBIG);
-			limit.rlim_cur = before;
-			CHECK_SYS(setrlimit(RLIMIT_FSIZE, &limit));
+			limit_file_size(RLIM_INFINITY);
 			CHECK_EQ(m.w.state.events, 1000);
 			flush_run(&m, &r);
-		} else {
-			CHECK(ptrc_log_aside_put(&m.w, UINT16_MAX, payload, 100));
 		}
-		maker_close(&m);
-		l = log_open(m.fd);
-		ptrc_log_stream_counts(l, &counts);
-		NOTE("has_events %d", has_events);
-		CHECK_EQ(counts.pt_missing_names, 0);
-		CHECK_EQ(counts.pt_damaged_parts, 0);
-		ptrc_log_stream_close(l);
-		CHECK_EQ(account(&m), m.next);
-		run_free(&r);
-		maker_free(&m);
-		close(m.fd);
+		check_account(&m);
 	}
-}
-
-/* The next keeper writes less in its place. */
-TEST(what_a_killed_keeper_wrote_last_behind_a_ring_is_no_damage, "LOG-30")
-{
-	static const uint8_t payload[1000];
-	struct ptrc_log_stream *l;
-	struct ptrc_counts counts;
-	struct maker m;
-
-	maker_open(&m, maker_file(), POSIX_TRACE_LOOP, 65536);
-	while (!(m.w.state.flags & PTRC_LOG_STATE_WRAPPED))
-		flush_numbers(&m, 1000, 0);
-	CHECK(ptrc_log_aside_put(&m.w, UINT16_MAX, payload, sizeof(payload)));
-	CHECK(ptrc_log_aside_put(&m.w, UINT16_MAX, payload, 100));
-	ptrc_log_writer_free(&m.w);
-	CHECK_OK(ptrc_log_writer_init(&m.w, m.h, m.fd, true));
-	CHECK(ptrc_log_aside_put(&m.w, UINT16_MAX, payload, 100));
-	maker_close(&m);
-	l = log_open(m.fd);
-	ptrc_log_stream_counts(l, &counts);
-	CHECK_EQ(counts.pt_damaged_parts, 0);
-	ptrc_log_stream_close(l);
-	CHECK_EQ(account(&m), m.next);
-	maker_free(&m);
-	close(m.fd);
 }
 
 TEST(event_too_big_for_the_log_is_lost_alone, "SIZE-22")
 {
 	for (size_t i = 0; i < 2; i++) {
-		struct maker_run r;
-		struct maker m;
 		struct seen s;
 		char big[1200] = "";
-
-		maker_open(&m, maker_file(), policies[i], 1200);
-		run_begin(&r, 1, 1);
+		struct maker m = maker_new(log_policies[i], 1200);
+		struct maker_run r = run_of(1, 1);
 		run_start(&r, 1);
 		run_event(&r, 2, 10, "a", 1);
 		run_event(&r, 3, 10, big, sizeof(big));
@@ -833,8 +711,7 @@ TEST(event_too_big_for_the_log_is_lost_alone, "SIZE-22")
 		CHECK_EQ(m.h->log_lost_events, 1);
 		CHECK(m.h->status & PTRC_ST_LOG_OVERRUN);
 		CHECK(!(m.h->status & PTRC_ST_LOG_FULL));
-		maker_close(&m);
-		struct ptrc_log_stream *l = log_open(m.fd);
+		struct ptrc_log_stream *l = maker_read(&m);
 		CHECK_SEEN(l, &s, POSIX_TRACE_START);
 		CHECK(next_seen(l, &s));
 		CHECK_EQ(s.data[0], 'a');
@@ -847,23 +724,17 @@ TEST(event_too_big_for_the_log_is_lost_alone, "SIZE-22")
 
 TEST(ring_knows_the_filter_at_its_begin, "FILTER-13 SYSEVENT-20")
 {
-	trace_event_set_t sets[2];
-	struct maker_run r;
-	struct maker m;
+	const trace_event_set_t sets[2] = {ts_set(POSIX_TRACE_OVERFLOW, POSIX_TRACE_RESUME, 11, 0),
+					   ts_set(0)};
 	struct seen s;
 	size_t count = 0;
 
 	/* The START that filters OVERFLOW, RESUME and 11 is overwritten, yet holds. */
-	maker_open(&m, maker_file(), POSIX_TRACE_LOOP, 8192);
-	posix_trace_eventset_empty(&sets[0]);
-	posix_trace_eventset_add(POSIX_TRACE_OVERFLOW, &sets[0]);
-	posix_trace_eventset_add(POSIX_TRACE_RESUME, &sets[0]);
-	posix_trace_eventset_add(11, &sets[0]);
-	run_begin(&r, 1, 1);
+	struct maker m = maker_new(POSIX_TRACE_LOOP, 8192);
+	struct maker_run r = run_of(1, 1);
 	run_event(&r, 0, POSIX_TRACE_START, &sets[0], sizeof(sets[0]));
 	for (int64_t n = 1; n < 2000; n++)
 		run_event(&r, n, n % 2 ? 10 : 11, NULL, 0);
-	posix_trace_eventset_empty(&sets[1]);
 	run_event(&r, 2000, POSIX_TRACE_FILTER | PTRC_REC_HIDDEN, sets, sizeof(sets));
 	run_event(&r, 2001, 11, NULL, 0);
 	flush_run(&m, &r);
@@ -879,16 +750,13 @@ TEST(ring_knows_the_filter_at_its_begin, "FILTER-13 SYSEVENT-20")
 
 TEST(events_that_are_not_reported_are_counted, "FILTER-13")
 {
-	trace_event_set_t sets[2];
-	struct ptrc_counts counts;
-	struct maker_run r;
-	struct maker m;
+	const trace_event_set_t sets[2] = {ts_set(0), ts_set(10, 0)};
 	struct seen s;
 
 	/* A flush, then losses among what it has written, then a filter that the writer of
 	 * the next event had not seen yet. */
-	maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
-	run_begin(&r, 1, 1);
+	struct maker m = maker_new(POSIX_TRACE_APPEND, 0);
+	struct maker_run r = run_of(1, 1);
 	run_start(&r, 0);
 	for (int64_t n = 1; n < 10; n++)
 		run_event(&r, n, 10, NULL, 0);
@@ -897,25 +765,20 @@ TEST(events_that_are_not_reported_are_counted, "FILTER-13")
 	run_event(&r, 6, POSIX_TRACE_OVERFLOW, NULL, 0);
 	run_event(&r, 20, POSIX_TRACE_RESUME, NULL, 0);
 	run_event(&r, 20, 10, NULL, 0);
-	posix_trace_eventset_empty(&sets[0]);
-	posix_trace_eventset_empty(&sets[1]);
-	posix_trace_eventset_add(10, &sets[1]);
 	run_event(&r, 21, POSIX_TRACE_FILTER | PTRC_REC_HIDDEN, sets, sizeof(sets));
 	run_event(&r, 22, 10, NULL, 0);
 	run_event(&r, 23, 10, NULL, 0);
 	run_event(&r, 24, 11, NULL, 0);
 	flush_run(&m, &r);
-	maker_close(&m);
-	struct ptrc_log_stream *l = log_open(m.fd);
+	struct ptrc_log_stream *l = maker_read(&m);
 	for (int round = 0; round < 2; round++) {
 		size_t count = 0;
 
-		ptrc_log_stream_counts(l, &counts);
-		CHECK_EQ(counts.pt_gap_events, 0);
-		CHECK_EQ(counts.pt_filtered_events, 0);
+		CHECK_EQ(read_counts(l).pt_gap_events, 0);
+		CHECK_EQ(read_counts(l).pt_filtered_events, 0);
 		while (next_seen(l, &s))
 			count++;
-		ptrc_log_stream_counts(l, &counts);
+		struct ptrc_counts counts = read_counts(l);
 		CHECK_EQ(counts.pt_gap_events, 3);
 		CHECK_EQ(counts.pt_filtered_events, 2);
 		CHECK_EQ(count + 5, counts.pt_log_events);
@@ -931,12 +794,10 @@ TEST(until_full_ends_with_stop, "LOG-27 LOG-28 SIZE-20 STATUS-18 STATUS-19")
 	/* Two threads and all limits, so that the cut falls everywhere. */
 	for (size_t limit = 1100; limit < 1800; limit += 3) {
 		struct maker_run r[2];
-		struct maker m;
 		struct seen s;
 		uint64_t next = 0;
 		int reason;
-
-		maker_open(&m, maker_file(), POSIX_TRACE_UNTIL_FULL, limit);
+		struct maker m = maker_new(POSIX_TRACE_UNTIL_FULL, limit);
 		run_begin(&r[0], 1, 1);
 		run_begin(&r[1], 2, 1);
 		run_start(&r[1], 0);
@@ -948,8 +809,7 @@ TEST(until_full_ends_with_stop, "LOG-27 LOG-28 SIZE-20 STATUS-18 STATUS-19")
 		CHECK(m.h->status & PTRC_ST_LOG_OVERRUN);
 		/* Nothing more gets in. */
 		flush_runs(&m, r, 2);
-		maker_close(&m);
-		struct ptrc_log_stream *l = log_open(m.fd);
+		struct ptrc_log_stream *l = maker_read(&m);
 		CHECK_SEEN(l, &s, POSIX_TRACE_START);
 		while (next_seen(l, &s) && s.info.posix_event_id == 10) {
 			CHECK_EQ(seen_number(&s), next);
@@ -965,22 +825,19 @@ TEST(until_full_ends_with_stop, "LOG-27 LOG-28 SIZE-20 STATUS-18 STATUS-19")
 		CHECK_EQ(m.h->log_events, next + 2);
 		CHECK_EQ(m.h->log_lost_events, 100 - next + 101);
 		ptrc_log_stream_close(l);
-		maker_free(&m);
-		close(m.fd);
+		maker_end(&m);
 	}
 }
 
 TEST(until_full_log_that_is_just_large_enough, "LOG-28")
 {
-	struct maker_run r;
-	struct maker m;
 	struct seen s;
 	int reason;
 
 	/* START, two events and the explicit STOP, which may take the reserved place. */
-	maker_open(&m, maker_file(), POSIX_TRACE_UNTIL_FULL,
-		   8 + sizeof(trace_event_set_t) + 2 * 16 + 12);
-	run_begin(&r, 1, 1);
+	struct maker m =
+		maker_new(POSIX_TRACE_UNTIL_FULL, 8 + sizeof(trace_event_set_t) + 2 * 16 + 12);
+	struct maker_run r = run_of(1, 1);
 	run_start(&r, 0);
 	run_numbers(&m, &r, 2, 0);
 	run_stop(&r, 5000, 0);
@@ -990,8 +847,7 @@ TEST(until_full_log_that_is_just_large_enough, "LOG-28")
 	run_start(&r, 6000);
 	flush_run(&m, &r);
 	CHECK(ptrc_log_is_full(&m.w));
-	maker_close(&m);
-	struct ptrc_log_stream *l = log_open(m.fd);
+	struct ptrc_log_stream *l = maker_read(&m);
 	for (int k = 0; k < 3; k++)
 		CHECK(next_seen(l, &s));
 	CHECK_SEEN(l, &s, POSIX_TRACE_STOP);
@@ -1004,10 +860,8 @@ TEST(markers_wait_behind_the_last_stop, "LOG-28 SYSEVENT-23 SYSEVENT-24")
 {
 	static const unsigned before[] = {1, 10, 2}, after[] = {1, 10, 2, 6, 7, 6, 1, 10, 2};
 	struct maker_run r, k;
-	struct maker m;
 	struct seen s;
-
-	maker_open(&m, maker_file(), POSIX_TRACE_UNTIL_FULL, 4096);
+	struct maker m = maker_new(POSIX_TRACE_UNTIL_FULL, 4096);
 	run_begin(&r, 1, 1);
 	run_start(&r, 0);
 	run_event(&r, 1, 10, NULL, 0);
@@ -1053,14 +907,12 @@ static void check_numbers(int fd, uint64_t end)
 TEST(failed_flush_is_repeated_without_loss_or_doubles, "LOG-22 LOG-25 LOG-19")
 {
 	for (size_t i = 0; i < 3; i++) {
-		struct maker m;
-
-		maker_open(&m, maker_file(), policies[i], 8 << 20);
+		struct maker m = maker_new(log_policies[i], 8 << 20);
 		for (uint64_t round = 0; round < 10; round++) {
 			struct maker_run r[4];
 			uint64_t was = m.next;
 
-			NOTE("%s round %d", policy_names[policies[i]], (int)round);
+			NOTE("%s round %d", policy_names[log_policies[i]], (int)round);
 			for (int k = 0; k < 4; k++) {
 				run_begin(&r[k], 1, 1);
 				run_numbers(&m, &r[k], 5000, 20);
@@ -1098,25 +950,23 @@ TEST(another_writer_goes_on, "LOG-39")
 	for (size_t i = 0; i < 3; i++)
 		for (int laps = 0; laps < 2; laps++) {
 			size_t limit = laps ? 20000 : 1 << 20;
-			struct maker m;
 
-			NOTE("%s, %zu", policy_names[policies[i]], limit);
-			maker_open(&m, maker_file(), policies[i], limit);
+			NOTE("%s, %zu", policy_names[log_policies[i]], limit);
+			struct maker m = maker_new(log_policies[i], limit);
 			maker_name(&m, "ten");
 			for (int round = 0; round < 20; round++) {
 				flush_numbers(&m, 77, 0);
 				/* It dies in the middle of a packet. */
-				if (policies[i] != POSIX_TRACE_LOOP)
+				if (log_policies[i] != POSIX_TRACE_LOOP)
 					CHECK_EQ(pwrite(m.fd, "PTPK, torn", 10,
 							(off_t)size_of(m.fd)),
 						 10);
-				ptrc_log_writer_free(&m.w);
-				CHECK_OK(ptrc_log_writer_init(&m.w, m.h, m.fd, true));
+				maker_replace(&m);
 			}
 			maker_close(&m);
-			if (policies[i] == POSIX_TRACE_LOOP && laps)
+			if (log_policies[i] == POSIX_TRACE_LOOP && laps)
 				CHECK_GT(check_ring(m.fd, m.next, true, 0), 500);
-			else if (policies[i] != POSIX_TRACE_UNTIL_FULL || !laps)
+			else if (log_policies[i] != POSIX_TRACE_UNTIL_FULL || !laps)
 				check_numbers(m.fd, m.next);
 			close(m.fd);
 		}
@@ -1125,25 +975,16 @@ TEST(another_writer_goes_on, "LOG-39")
 TEST(through_a_pipe, "LOG-35 CLEAR-12")
 {
 	trace_event_set_t set;
-	struct maker_run r;
 	struct maker m;
-	char buffer[4096];
 	int fds[2], fd = maker_file();
-	ssize_t n;
+	struct drain drain = {0};
 
-	CHECK_SYS(pipe(fds));
-	pid_t saver = harness_fork();
-	if (saver == 0) {
-		close(fds[1]);
-		while ((n = read(fds[0], buffer, sizeof(buffer))) > 0)
-			CHECK_EQ(write(fd, buffer, (size_t)n), n);
-		_exit(0);
-	}
-	close(fds[0]);
+	open_pipe(fds, 0);
+	drain_start(&drain, fds[0], fd);
 	fcntl(fds[1], F_SETFL, O_NONBLOCK);
 	maker_open(&m, fds[1], POSIX_TRACE_APPEND, 0);
 	posix_trace_eventset_fill(&set, POSIX_TRACE_ALL_EVENTS);
-	run_begin(&r, 1, 1);
+	struct maker_run r = run_of(1, 1);
 	run_event(&r, -10, POSIX_TRACE_START | PTRC_REC_HIDDEN, &set, sizeof(set));
 	flush_run(&m, &r);
 	/* The filter that is in force no more must not swallow what comes. */
@@ -1152,7 +993,7 @@ TEST(through_a_pipe, "LOG-35 CLEAR-12")
 		flush_numbers(&m, 500, 0);
 	maker_close(&m);
 	close(fds[1]);
-	CHECK_EXIT(saver, 0);
+	ts_join(drain.thread);
 	check_numbers(fd, m.next);
 	/* Nor may it swallow what a reader finds after packets that it skips. */
 	struct timespec from = {.tv_sec = MAKER_EPOCH / 1000000000, .tv_nsec = 40000000};
@@ -1173,19 +1014,22 @@ TEST(files_and_policies_that_suit, "LOG-03 LOG-04 LOG-05 LOG-06 LOG-07 LOG-11")
 	int read_only = CHECK_SYS(open("/dev/null", O_RDONLY));
 	int null = CHECK_SYS(open("/dev/null", O_WRONLY));
 	int path = CHECK_SYS(open("/dev/null", O_PATH));
+	int block_device = open("/dev/loop0", O_WRONLY);
 
 	CHECK_SYS(pipe(fds));
 	for (size_t i = 0; i < 3; i++) {
-		int bad = policies[i] == POSIX_TRACE_APPEND ? 0 : EINVAL;
+		int bad = log_policies[i] == POSIX_TRACE_APPEND ? 0 : EINVAL;
 
-		CHECK_EQ(ptrc_log_check(fd, policies[i]), 0);
-		CHECK_EQ(ptrc_log_check(fds[1], policies[i]), bad);
-		CHECK_EQ(ptrc_log_check(null, policies[i]), bad);
-		CHECK_EQ(ptrc_log_check(fds[0], policies[i]), EBADF);
-		CHECK_EQ(ptrc_log_check(read_only, policies[i]), EBADF);
-		CHECK_EQ(ptrc_log_check(path, policies[i]), EBADF);
-		CHECK_EQ(ptrc_log_check(dir, policies[i]), EBADF);
-		CHECK_EQ(ptrc_log_check(-1, policies[i]), EBADF);
-		CHECK_EQ(ptrc_log_check(999, policies[i]), EBADF);
+		CHECK_EQ(ptrc_log_check(fd, log_policies[i]), 0);
+		CHECK_EQ(ptrc_log_check(fds[1], log_policies[i]), bad);
+		CHECK_EQ(ptrc_log_check(null, log_policies[i]), bad);
+		if (block_device >= 0)
+			CHECK_EQ(ptrc_log_check(block_device, log_policies[i]), EINVAL);
+		CHECK_EQ(ptrc_log_check(fds[0], log_policies[i]), EBADF);
+		CHECK_EQ(ptrc_log_check(read_only, log_policies[i]), EBADF);
+		CHECK_EQ(ptrc_log_check(path, log_policies[i]), EBADF);
+		CHECK_EQ(ptrc_log_check(dir, log_policies[i]), EBADF);
+		CHECK_EQ(ptrc_log_check(-1, log_policies[i]), EBADF);
+		CHECK_EQ(ptrc_log_check(999, log_policies[i]), EBADF);
 	}
 }

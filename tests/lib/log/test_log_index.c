@@ -18,74 +18,52 @@ struct places {
 	size_t name_count, event_count, index_count;
 };
 
-static void find_places(int fd, struct places *p)
+static struct places places_of(int fd)
 {
+	struct places p = {.index = 0};
+	struct ptrc_log_packet h;
 	size_t size;
 	uint8_t *bytes = bytes_of(fd, &size);
-	struct ptrc_log_packet h;
 
-	memset(p, 0, sizeof(*p));
 	for (uint64_t at = PTRC_LOG_HEADS_BYTES; at + sizeof(h) <= size;
 	     at += sizeof(h) + ptrc_align8(h.length)) {
 		memcpy(&h, bytes + at, sizeof(h));
 		CHECK_EQ(h.magic, PTRC_LOG_PACKET_MAGIC);
-		if (h.type == PTRC_LOG_NAMES && p->name_count < 64)
-			p->names[p->name_count++] = at;
-		if (h.type == PTRC_LOG_EVENTS && p->event_count < 4096)
-			p->events[p->event_count++] = at;
+		if (h.type == PTRC_LOG_NAMES && p.name_count < 64)
+			p.names[p.name_count++] = at;
+		if (h.type == PTRC_LOG_EVENTS && p.event_count < 4096)
+			p.events[p.event_count++] = at;
 		if (h.type == PTRC_LOG_INDEX) {
-			p->index = at;
-			p->index_count++;
+			p.index = at;
+			p.index_count++;
 		}
 		if (h.type == PTRC_LOG_TOTALS)
-			p->totals = at;
+			p.totals = at;
 		if (h.type == PTRC_LOG_STATUS)
-			p->status = at;
+			p.status = at;
 	}
 	free(bytes);
+	return p;
 }
 
 /* ---- reading ---- */
 
-struct event {
-	trace_event_id_t id;
-	int64_t ns;
-	pid_t pid;
-	int truncation;
-	uint64_t len, sum; /* of the data */
-};
-
-struct events {
-	struct event *at;
-	size_t count;
-};
-
-static struct event *add_event(struct events *all)
+static void add_event(struct ts_events *all, const struct posix_trace_event_info *info,
+		      const void *data, size_t len)
 {
+	struct ts_event *e;
+
 	if (!(all->count & (all->count - 1)))
 		all->at = realloc(all->at, (all->count ? 2 * all->count : 1) * sizeof(*all->at));
 	CHECK(all->at);
-	return &all->at[all->count++];
+	e = &all->at[all->count++];
+	*e = (struct ts_event){.info = *info, .len = len, .data = malloc(len + 1)};
+	CHECK(e->data);
+	memcpy(e->data, data, len);
 }
 
-static struct event to_event(const struct posix_trace_event_info *info, const void *data,
-			     size_t len)
-{
-	return (struct event){.id = info->posix_event_id,
-			      .ns = ts_time_ns(&info->posix_timestamp),
-			      .pid = info->posix_pid,
-			      .truncation = info->posix_truncation_status,
-			      .len = len,
-			      .sum = ptrc_crc32c(0, data, len)};
-}
-
-static bool is_same(const struct event *a, const struct event *b)
-{
-	return a->id == b->id && a->ns == b->ns && a->pid == b->pid &&
-	       a->truncation == b->truncation && a->len == b->len && a->sum == b->sum;
-}
-
-static bool read_one(trace_id_t trid, struct event *e)
+/* Reads the next event, if there is one, and adds it to *all unless that is NULL. */
+static bool read_one(trace_id_t trid, struct ts_events *all)
 {
 	static uint8_t data[8192];
 	struct posix_trace_event_info info;
@@ -93,52 +71,45 @@ static bool read_one(trace_id_t trid, struct event *e)
 	size_t len = 0;
 
 	CHECK_OK(posix_trace_getnext_event(trid, &info, data, sizeof(data), &len, &unavailable));
-	if (!unavailable)
-		*e = to_event(&info, data, len);
+	if (!unavailable && all)
+		add_event(all, &info, data, len);
 	return !unavailable;
 }
 
-static struct events read_rest(trace_id_t trid)
-{
-	struct events all = {0};
-	struct event e;
-
-	while (read_one(trid, &e))
-		*add_event(&all) = e;
-	return all;
-}
-
-static struct events read_log(int fd)
-{
-	trace_id_t trid = ts_open_log(fd);
-	struct events all = read_rest(trid);
-
-	ts_close_log(trid);
-	return all;
-}
-
-static void check_same(const struct events *a, const struct events *b)
+static void check_same(const struct ts_events *a, const struct ts_events *b)
 {
 	CHECK_EQ(a->count, b->count);
 	for (size_t i = 0; i < a->count; i++)
-		CHECK(is_same(&a->at[i], &b->at[i]));
+		expect_same_event(&a->at[i], &b->at[i]);
 }
 
 /* What is left of the log is these. */
-static void check_rest(trace_id_t trid, const struct events *all)
+static void check_rest(trace_id_t trid, const struct ts_events *all)
 {
-	struct events rest = read_rest(trid);
+	struct ts_events rest = ts_read_log(trid);
 
 	check_same(&rest, all);
-	free(rest.at);
+	ts_events_free(&rest);
 }
 
-static void check_log(int fd, const struct events *all)
+/* The log has these events. Returns its counts. */
+static struct ptrc_counts check_log(int fd, const struct ts_events *all)
 {
 	trace_id_t trid = ts_open_log(fd);
+	struct ptrc_counts counts = counts_of(trid);
 
 	check_rest(trid, all);
 	ts_close_log(trid);
+	return counts;
+}
+
+/* How many of the log's numbers are wrong. */
+static unsigned long verify(trace_id_t trid)
+{
+	unsigned long differing = ULONG_MAX;
+
+	CHECK_OK(ptrc_log_verify(trid, &differing));
+	return differing;
 }
 
 static struct posixtrace_block *next_block(trace_id_t trid)
@@ -158,20 +129,30 @@ static bool has_totals(trace_id_t trid)
 	return !error;
 }
 
+static bool is_with_totals(int fd)
+{
+	trace_id_t trid = ts_open_log(fd);
+	bool has = has_totals(trid);
+
+	ts_close_log(trid);
+	return has;
+}
+
 /* The totals are what reading the log counts. */
 static void check_totals(int fd)
 {
 	static struct posixtrace_type_count said[8192], seen[8192];
 	trace_id_t trid = ts_open_log(fd);
-	struct events all = read_rest(trid);
+	struct ts_events all = ts_read_log(trid);
 
 	memset(seen, 0, sizeof(seen));
 	for (size_t i = 0; i < all.count; i++) {
-		struct posixtrace_type_count *type = &seen[all.at[i].id];
+		struct posixtrace_type_count *type = &seen[id_at(&all, i)];
 
 		type->pt_events++;
 		type->pt_bytes += all.at[i].len;
-		type->pt_truncated += all.at[i].truncation != POSIX_TRACE_NOT_TRUNCATED;
+		type->pt_truncated +=
+			all.at[i].info.posix_truncation_status != POSIX_TRACE_NOT_TRUNCATED;
 	}
 	CHECK_OK(posixtrace_get_type_counts(trid, said, 8192));
 	for (size_t id = 0; id < 8192; id++) {
@@ -181,7 +162,7 @@ static void check_totals(int fd)
 		CHECK_EQ(said[id].pt_unread, 0);
 	}
 	ts_close_log(trid);
-	free(all.at);
+	ts_events_free(&all);
 }
 
 /* ---- logs ---- */
@@ -193,15 +174,19 @@ struct plan {
 	bool is_closed, has_no_index;
 };
 
+/* Adds about one in so many of these types. */
+static void draw_types(trace_event_set_t *set, uint32_t first, uint32_t last, uint64_t one_in)
+{
+	for (uint32_t id = first; id <= last; id++)
+		if (harness_draw(one_in) == 0)
+			CHECK_OK(posix_trace_eventset_add(id, set));
+}
+
 static void add_filter(struct maker_run *r, int64_t ns, bool is_hidden)
 {
-	trace_event_set_t sets[2];
+	trace_event_set_t sets[2] = {ts_set(0), ts_set(0)};
 
-	CHECK_OK(posix_trace_eventset_empty(&sets[0]));
-	sets[1] = sets[0];
-	for (uint32_t id = FIRST_TYPE; id <= LAST_TYPE; id++)
-		if (harness_draw(3) == 0)
-			CHECK_OK(posix_trace_eventset_add(id, &sets[1]));
+	draw_types(&sets[1], FIRST_TYPE, LAST_TYPE, 3);
 	run_event(r, ns, POSIX_TRACE_FILTER | (is_hidden ? PTRC_REC_HIDDEN : 0), sets,
 		  sizeof(sets));
 }
@@ -265,19 +250,16 @@ static int make_simple(size_t flushes, size_t events, size_t data)
 TEST(any_byte_of_the_end_flipped, "")
 {
 	int fd = make_simple(6, 8, 20);
-	struct events all = read_log(fd);
-	struct places p;
+	struct ts_events all = ts_log_events(fd);
 	size_t size = size_of(fd);
-	trace_id_t trid = ts_open_log(fd);
+	struct places p = places_of(fd);
 
-	find_places(fd, &p);
 	CHECK_GT(p.index, 0);
 	CHECK_EQ(p.index_count, 1);
-	CHECK(has_totals(trid));
-	ts_close_log(trid);
+	CHECK(is_with_totals(fd));
 	for (uint64_t at = p.index; at < size; at++) {
 		flip(fd, at, 1 << at % 8);
-		trid = ts_open_log(fd);
+		trace_id_t trid = ts_open_log(fd);
 		check_rest(trid, &all);
 		CHECK_EQ(counts_of(trid).pt_damaged_gaps, 0);
 		CHECK_EQ(counts_of(trid).pt_missing_names, 0);
@@ -293,23 +275,18 @@ TEST(any_byte_of_the_end_flipped, "")
 TEST(a_packet_without_events_that_was_removed_is_damage, "")
 {
 	int fd = make_simple(6, 8, 20);
-	struct events all = read_log(fd);
+	struct ts_events all = ts_log_events(fd);
 	struct ptrc_log_packet h;
-	struct places p;
 	size_t size, packet;
 	uint8_t *bytes = bytes_of(fd, &size);
-
-	find_places(fd, &p);
+	struct places p = places_of(fd);
 	/* The log ends with a CLOCK before the index. */
 	packet = sizeof(h) + sizeof(struct ptrc_log_clock);
 	memcpy(&h, bytes + p.index - packet, sizeof(h));
 	CHECK_EQ(h.type, PTRC_LOG_CLOCK);
 	memmove(bytes + p.index - packet, bytes + p.index, size - p.index);
 	put_bytes(fd, bytes, size - packet);
-	trace_id_t trid = ts_open_log(fd);
-	CHECK_EQ(counts_of(trid).pt_damaged_parts, 1);
-	check_rest(trid, &all);
-	ts_close_log(trid);
+	CHECK_EQ(check_log(fd, &all).pt_damaged_parts, 1);
 }
 
 TEST(bytes_after_the_end_are_damage, "")
@@ -323,32 +300,23 @@ TEST(bytes_after_the_end_are_damage, "")
 			.policy = POSIX_TRACE_APPEND, .is_closed = true, .has_no_index = i % 2};
 		int fd = make_log(&plan, 3, 8, 20);
 		NOTE("%zu bytes, %s index", count, i % 2 ? "no" : "an");
-		struct events all = read_log(fd);
-		trace_id_t trid = ts_open_log(fd);
+		struct ts_events all = ts_log_events(fd);
 
-		CHECK_EQ(counts_of(trid).pt_damaged_parts, 0);
-		ts_close_log(trid);
+		CHECK_EQ(check_log(fd, &all).pt_damaged_parts, 0);
 		CHECK_EQ(pwrite(fd, i / 2 ? garbage : "", count, (off_t)size_of(fd)), count);
-		trid = ts_open_log(fd);
-		CHECK_EQ(counts_of(trid).pt_damaged_parts, 1);
-		check_rest(trid, &all);
-		ts_close_log(trid);
+		CHECK_EQ(check_log(fd, &all).pt_damaged_parts, 1);
 	}
 }
 
 TEST(headers_are_not_needed, "")
 {
 	int fd = make_simple(6, 8, 20);
-	struct events all = read_log(fd);
-	unsigned long differing = 9;
-	struct places p;
-
-	find_places(fd, &p);
+	struct ts_events all = ts_log_events(fd);
+	struct places p = places_of(fd);
 	CHECK_GE(p.event_count, 6);
 	CHECK_GE(p.name_count, 2);
 	trace_id_t trid = ts_open_log(fd);
-	CHECK_OK(ptrc_log_verify(trid, &differing));
-	CHECK_EQ(differing, 0);
+	CHECK_EQ(verify(trid), 0);
 	ts_close_log(trid);
 	for (size_t i = 0; i < p.event_count + p.name_count; i++)
 		for (uint64_t byte = 0; byte < sizeof(struct ptrc_log_packet); byte++) {
@@ -359,8 +327,7 @@ TEST(headers_are_not_needed, "")
 			trid = ts_open_log(fd);
 			check_rest(trid, &all);
 			CHECK_EQ(counts_of(trid).pt_missing_names, 0);
-			CHECK_OK(ptrc_log_verify(trid, &differing));
-			CHECK_EQ(differing, 1);
+			CHECK_EQ(verify(trid), 1);
 			ts_close_log(trid);
 			flip(fd, at, 0x40);
 		}
@@ -382,13 +349,13 @@ static struct timespec to_timespec(int64_t ns)
 	return (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
 }
 
-static void choose_selection(struct selection *s, const struct events *all)
+static void choose_selection(struct selection *s, const struct ts_events *all)
 {
 	int64_t first = MAKER_EPOCH, last = MAKER_EPOCH + 1000000;
 
 	if (all->count) {
-		first = all->at[0].ns;
-		last = all->at[all->count - 1].ns;
+		first = time_at(all, 0);
+		last = time_at(all, all->count - 1);
 	}
 	memset(s, 0, sizeof(*s));
 	s->count = harness_draw(SPANS + 1);
@@ -401,50 +368,43 @@ static void choose_selection(struct selection *s, const struct events *all)
 			begin + (int64_t)harness_draw(1 + (uint64_t)(last - first) / 8));
 	}
 	s->has_types = harness_draw(3);
-	CHECK_OK(posix_trace_eventset_empty(&s->types));
-	for (uint32_t id = FIRST_TYPE; id <= LAST_TYPE; id++)
-		if (harness_draw(4) == 0)
-			CHECK_OK(posix_trace_eventset_add(id, &s->types));
-	for (uint32_t id = POSIX_TRACE_START; id <= POSIX_TRACE_ERROR; id++)
-		if (harness_draw(6) == 0)
-			CHECK_OK(posix_trace_eventset_add(id, &s->types));
+	s->types = ts_set(0);
+	draw_types(&s->types, FIRST_TYPE, LAST_TYPE, 4);
+	draw_types(&s->types, POSIX_TRACE_START, POSIX_TRACE_ERROR, 6);
 	s->has_always = harness_draw(2);
-	CHECK_OK(posix_trace_eventset_empty(&s->always));
-	for (uint32_t id = POSIX_TRACE_START; id <= LAST_TYPE; id++)
-		if (harness_draw(8) == 0)
-			CHECK_OK(posix_trace_eventset_add(id, &s->always));
+	s->always = ts_set(0);
+	draw_types(&s->always, POSIX_TRACE_START, LAST_TYPE, 8);
 }
 
-static bool is_wanted(const struct selection *s, const struct event *e)
+static bool is_wanted(const struct selection *s, const struct ts_event *e)
 {
+	trace_event_id_t id = e->info.posix_event_id;
+	int64_t ns = ts_time_ns(&e->info.posix_timestamp);
 	bool is_in_time = s->count == 0;
-	int is_member = 1, is_always = 0;
 
 	for (size_t i = 0; i < s->count; i++)
-		is_in_time |= e->ns >= ts_time_ns(&s->spans[i].pt_first) &&
-			      e->ns <= ts_time_ns(&s->spans[i].pt_last);
-	if (s->has_types)
-		CHECK_OK(posix_trace_eventset_ismember(e->id, &s->types, &is_member));
-	if (s->has_always)
-		CHECK_OK(posix_trace_eventset_ismember(e->id, &s->always, &is_always));
-	return (is_in_time && is_member) || is_always;
+		is_in_time |= ns >= ts_time_ns(&s->spans[i].pt_first) &&
+			      ns <= ts_time_ns(&s->spans[i].pt_last);
+	return (is_in_time && (!s->has_types || ts_is_member(&s->types, id))) ||
+	       (s->has_always && ts_is_member(&s->always, id));
 }
 
-static bool is_gap_event(const struct event *e)
+static bool is_gap_event(const struct ts_event *e)
 {
-	return e->id == POSIX_TRACE_OVERFLOW || e->id == POSIX_TRACE_RESUME;
+	return e->info.posix_event_id == POSIX_TRACE_OVERFLOW ||
+	       e->info.posix_event_id == POSIX_TRACE_RESUME;
 }
 
 /* What is wanted of a log is the same whether all of it is read or what the selection leaves. Of a
  * damaged one, as a span may skip damage, this is so of the events that it has. */
 static uint64_t compare_selection(trace_id_t trid, const struct selection *s,
-				  const struct events *all, bool is_damaged)
+				  const struct ts_events *all, bool is_damaged)
 {
 	size_t a = 0, b = 0;
 
 	CHECK_OK(ptrc_log_select(trid, s->spans, s->count, s->has_types ? &s->types : NULL,
 				 s->has_always ? &s->always : NULL));
-	struct events some = read_rest(trid);
+	struct ts_events some = ts_read_log(trid);
 	for (;;) {
 		while (a < all->count &&
 		       (!is_wanted(s, &all->at[a]) || (is_damaged && is_gap_event(&all->at[a]))))
@@ -454,7 +414,7 @@ static uint64_t compare_selection(trace_id_t trid, const struct selection *s,
 			b++;
 		if (a == all->count || b == some.count)
 			break;
-		CHECK(is_same(&all->at[a++], &some.at[b++]));
+		expect_same_event(&all->at[a++], &some.at[b++]);
 	}
 	CHECK_EQ(a, all->count);
 	CHECK_EQ(b, some.count);
@@ -470,11 +430,11 @@ static uint64_t compare_selection(trace_id_t trid, const struct selection *s,
 		CHECK_EQ(counts_of(trid).pt_skipped_events, 0);
 		check_rest(trid, &some);
 	}
-	free(some.at);
+	ts_events_free(&some);
 	return counts.pt_skipped_events;
 }
 
-static uint64_t compare_any_selection(trace_id_t trid, const struct events *all, bool is_damaged)
+static uint64_t compare_any_selection(trace_id_t trid, const struct ts_events *all, bool is_damaged)
 {
 	struct selection s;
 
@@ -488,9 +448,7 @@ static void try_selections(const struct plan *plan, int damage)
 	uint64_t skipped = 0;
 
 	if (damage) {
-		struct places p;
-
-		find_places(fd, &p);
+		struct places p = places_of(fd);
 		for (int i = 0; i < damage; i++) {
 			uint64_t at = p.events[harness_draw(p.event_count)];
 
@@ -505,7 +463,7 @@ static void try_selections(const struct plan *plan, int damage)
 	if (harness_draw(2) && !plan->is_closed)
 		CHECK_SYS(ftruncate(fd, (off_t)(size_of(fd) - size_of(fd) / 4)));
 	trace_id_t trid = ts_open_log(fd);
-	struct events all = read_rest(trid);
+	struct ts_events all = ts_read_log(trid);
 	for (int i = 0; i < 60; i++)
 		skipped += compare_any_selection(trid, &all, damage);
 	CHECK_GT(skipped, 0);
@@ -517,7 +475,7 @@ static void try_selections(const struct plan *plan, int damage)
 		CHECK_OK(posix_trace_rewind(trid));
 	}
 	ts_close_log(trid);
-	free(all.at);
+	ts_events_free(&all);
 	close(fd);
 }
 
@@ -556,11 +514,8 @@ TEST(a_selection_of_a_damaged_log, "")
 TEST(a_selection_has_late_events, "")
 {
 	const trace_event_set_t sets[2] = {ts_set(0), ts_set(10, 0)};
-	struct maker_run r;
-	struct maker m;
-
-	maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
-	run_begin(&r, 0, 1);
+	struct maker m = maker_new(POSIX_TRACE_APPEND, 0);
+	struct maker_run r = run_of(0, 1);
 	run_start(&r, 0);
 	run_event(&r, 40, POSIX_TRACE_FILTER, sets, sizeof(sets));
 	flush_run(&m, &r);
@@ -571,10 +526,10 @@ TEST(a_selection_has_late_events, "")
 	maker_close(&m);
 	trace_id_t trid = ts_open_log(m.fd);
 	CHECK_OK(posixtrace_log_select(trid, NULL, 0, &sets[1]));
-	struct events some = read_rest(trid);
+	struct ts_events some = ts_read_log(trid);
 	CHECK_EQ(counts_of(trid).pt_skipped_events, 2);
 	CHECK_EQ(some.count, 2);
-	CHECK_EQ(some.at[0].id, 10);
+	CHECK_EQ(id_at(&some, 0), 10);
 	ts_close_log(trid);
 }
 
@@ -582,32 +537,27 @@ TEST(a_selection_has_late_events, "")
 TEST(a_selection_of_gaps_finds_damage, "")
 {
 	int fd = make_simple(20, 40, 60);
-	size_t gaps = 0;
-	struct places p;
-
-	find_places(fd, &p);
+	struct places p = places_of(fd);
 	flip(fd, p.events[4] + sizeof(struct ptrc_log_packet) + 200, 1);
 	flip(fd, p.events[9] + sizeof(struct ptrc_log_packet) + 200, 1);
 	trace_id_t trid = ts_open_log(fd);
 	trace_event_set_t types = ts_set(POSIX_TRACE_OVERFLOW, 0);
 	CHECK_OK(posixtrace_log_select(trid, NULL, 0, &types));
-	struct events seen = read_rest(trid);
-	for (size_t i = 0; i < seen.count; i++)
-		gaps += seen.at[i].id == POSIX_TRACE_OVERFLOW;
-	CHECK_EQ(gaps, 2);
+	struct ts_events seen = ts_read_log(trid);
+	CHECK_EQ(ts_count(&seen, POSIX_TRACE_OVERFLOW), 2);
 	CHECK_EQ(counts_of(trid).pt_damaged_gaps, 2);
 	ts_close_log(trid);
 }
 
 /* ---- blocks ---- */
 
-static void add_block(struct events *all, const struct posixtrace_block *b)
+static void add_block(struct ts_events *all, const struct posixtrace_block *b)
 {
 	for (size_t i = 0; i < b->pt_count; i++) {
 		const struct posixtrace_event *e = &b->pt_events[i];
 
 		CHECK(e->pt_data);
-		*add_event(all) = to_event(&e->pt_info, e->pt_data, e->pt_size);
+		add_event(all, &e->pt_info, e->pt_data, e->pt_size);
 		CHECK(e->pt_info.posix_event_id != POSIX_TRACE_OVERFLOW || i + 1 == b->pt_count);
 	}
 }
@@ -625,18 +575,15 @@ static void *free_them(void *arg)
  * thread frees them when the log is closed; 2 turn and turn about with single events. */
 static void compare_blocks(int fd, int how)
 {
-	struct events all = read_log(fd), seen = {0};
+	struct ts_events all = ts_log_events(fd), seen = {0};
 	struct posixtrace_block *blocks[4096] = {NULL};
 	trace_id_t trid = ts_open_log(fd);
 	struct posixtrace_block *b;
 	size_t count = 0;
 
 	for (;;) {
-		struct event e;
-
 		for (uint64_t i = how == 2 ? harness_draw(3) : 0; i > 0; i--)
-			if (read_one(trid, &e))
-				*add_event(&seen) = e;
+			read_one(trid, &seen);
 		b = next_block(trid);
 		if (!b)
 			break;
@@ -656,8 +603,8 @@ static void compare_blocks(int fd, int how)
 		add_block(&seen, blocks[i]);
 	ts_join(ts_thread(free_them, blocks));
 	check_same(&seen, &all);
-	free(all.at);
-	free(seen.at);
+	ts_events_free(&all);
+	ts_events_free(&seen);
 }
 
 TEST(blocks_have_the_events_of_the_log, "")
@@ -669,11 +616,10 @@ TEST(blocks_have_the_events_of_the_log, "")
 				    .has_losses = i / 4 == 0,
 				    .is_closed = i / 6};
 		int fd = make_log(&plan, 20, 400, 60);
-		struct places p;
 
 		NOTE("log %d", i);
 		if (i / 4 == 1 && i % 2 == 0) {
-			find_places(fd, &p);
+			struct places p = places_of(fd);
 			flip(fd, p.events[3] + 300, 1);
 			flip(fd, p.events[7] + 300, 1);
 		}
@@ -688,10 +634,8 @@ TEST(a_block_ends_at_a_gap, "")
 {
 	int fd = make_simple(20, 40, 60);
 	struct posixtrace_block *b;
-	struct places p;
 	size_t gaps = 0;
-
-	find_places(fd, &p);
+	struct places p = places_of(fd);
 	flip(fd, p.events[3] + sizeof(struct ptrc_log_packet) + 200, 1);
 	flip(fd, p.events[11] + sizeof(struct ptrc_log_packet) + 200, 1);
 	trace_id_t trid = ts_open_log(fd);
@@ -715,45 +659,43 @@ static struct ptrc_reading_place place_of(trace_id_t trid)
 }
 
 /* Goes to a place, and reads what is behind it. */
-static struct events read_from(int fd, const struct ptrc_reading_place *place)
+static struct ts_events read_from(int fd, const struct ptrc_reading_place *place)
 {
 	trace_id_t trid = ts_open_log(fd);
-	struct event e;
 
 	CHECK_OK(ptrc_log_select_parts(trid, place->pl_part, ULONG_MAX));
 	for (unsigned long i = 0; i < place->pl_events; i++)
-		CHECK(read_one(trid, &e));
-	struct events rest = read_rest(trid);
+		CHECK(read_one(trid, NULL));
+	struct ts_events rest = ts_read_log(trid);
 	ts_close_log(trid);
 	return rest;
 }
 
 /* From its place on the log has what stands in `all` behind the first `read`. */
-static void check_tail(trace_id_t trid, int fd, const struct events *all, size_t read)
+static void check_tail(trace_id_t trid, int fd, const struct ts_events *all, size_t read)
 {
 	struct ptrc_reading_place place = place_of(trid);
-	struct events tail = {all->at + read, all->count - read};
-	struct events rest = read_from(fd, &place);
+	struct ts_events tail = {all->count - read, all->at + read};
+	struct ts_events rest = read_from(fd, &place);
 
 	check_same(&rest, &tail);
-	free(rest.at);
+	ts_events_free(&rest);
 }
 
 /* Reading goes on from any place as if it had begun with the log; and blocks have the same events. */
-static void check_places(int fd, const struct events *all)
+static void check_places(int fd, const struct ts_events *all)
 {
-	struct events blocks = {0};
+	struct ts_events blocks = {0};
 	struct posixtrace_block *b;
 	trace_id_t trid = ts_open_log(fd);
 	size_t read = 0;
 
 	CHECK_OK(ptrc_log_select_parts(trid, 0, ULONG_MAX));
 	for (;;) {
-		struct event e;
 
 		check_tail(trid, fd, all, read);
 		for (size_t i = harness_draw(60) + 1; i; i--)
-			read += read_one(trid, &e);
+			read += read_one(trid, NULL);
 		if (read == all->count && harness_draw(3))
 			break;
 	}
@@ -765,7 +707,7 @@ static void check_places(int fd, const struct events *all)
 			check_tail(trid, fd, all, blocks.count);
 	}
 	check_same(&blocks, all);
-	free(blocks.at);
+	ts_events_free(&blocks);
 	ts_close_log(trid);
 }
 
@@ -779,18 +721,17 @@ TEST(reading_in_parts_goes_on_at_any_place, "")
 				    .is_closed = i / 8};
 		struct ptrc_reading_place start = {.pl_part = 0};
 		int fd = make_log(&plan, 12, 100, 60);
-		struct places p;
 
 		NOTE("log %d", i);
 		if (i % 4 == 2) {
-			find_places(fd, &p);
+			struct places p = places_of(fd);
 			flip(fd, p.events[3] + 300, 1);
 			flip(fd, p.events[4] + 300, 1);
 			flip(fd, p.events[7] + 300, 1);
 		}
-		struct events all = read_from(fd, &start);
+		struct ts_events all = read_from(fd, &start);
 		check_places(fd, &all);
-		free(all.at);
+		ts_events_free(&all);
 		close(fd);
 	}
 }
@@ -800,9 +741,7 @@ TEST(a_log_that_is_read_in_parts_tells_the_same_times, "")
 {
 	struct timespec last, last_in_parts;
 	struct maker_run r;
-	struct maker m;
-
-	maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
+	struct maker m = maker_new(POSIX_TRACE_APPEND, 0);
 	for (int part = 0; part < 2; part++) {
 		run_begin(&r, (uint64_t)part, 1);
 		if (!part)
@@ -824,20 +763,17 @@ TEST(a_log_that_is_read_in_parts_tells_the_same_times, "")
 TEST(a_log_that_grows_begins_as_before, "")
 {
 	struct ptrc_reading_place start = {.pl_part = 0}, place;
-	struct maker_run r;
-	struct maker m;
-
-	maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
-	run_begin(&r, 0, 1);
+	struct maker m = maker_new(POSIX_TRACE_APPEND, 0);
+	struct maker_run r = run_of(0, 1);
 	run_start(&r, 0);
 	for (uint64_t i = 0; i < 50; i++)
 		run_event(&r, 1000 + (int64_t)i * 10, 10, &i, sizeof(i));
 	flush_run(&m, &r);
-	struct events before = read_from(m.fd, &start);
+	struct ts_events before = read_from(m.fd, &start);
 	CHECK_EQ(before.count, 51);
 	trace_id_t trid = ts_open_log(m.fd);
 	CHECK_OK(ptrc_log_select_parts(trid, 0, ULONG_MAX));
-	struct events all = read_rest(trid);
+	struct ts_events all = ts_read_log(trid);
 	place = place_of(trid);
 	CHECK_EQ(place.pl_first_part, 0);
 	CHECK_EQ(place.pl_end_part, 1);
@@ -851,13 +787,13 @@ TEST(a_log_that_grows_begins_as_before, "")
 	all = read_from(m.fd, &start);
 	CHECK_EQ(all.count, 52);
 	for (size_t i = 0; i < before.count; i++)
-		CHECK(is_same(&all.at[i], &before.at[i]));
-	CHECK_EQ(all.at[51].id, 11);
-	struct events in_time = read_log(m.fd);
-	CHECK_EQ(in_time.at[2].id, 11);
+		expect_same_event(&all.at[i], &before.at[i]);
+	CHECK_EQ(id_at(&all, 51), 11);
+	struct ts_events in_time = ts_log_events(m.fd);
+	CHECK_EQ(id_at(&in_time, 2), 11);
 	in_time = read_from(m.fd, &place);
 	CHECK_EQ(in_time.count, 1);
-	CHECK_EQ(in_time.at[0].id, 11);
+	CHECK_EQ(id_at(&in_time, 0), 11);
 	/* It may also end before a part, as if the log had no more; rewinding goes back to the begin of that. */
 	trid = ts_open_log(m.fd);
 	CHECK_OK(ptrc_log_select_parts(trid, 0, 1));
@@ -866,16 +802,16 @@ TEST(a_log_that_grows_begins_as_before, "")
 		CHECK_OK(posix_trace_rewind(trid));
 	}
 	CHECK_OK(ptrc_log_select_parts(trid, 0, 0));
-	in_time = read_rest(trid);
+	in_time = ts_read_log(trid);
 	CHECK_EQ(in_time.count, 0);
 	ts_close_log(trid);
 	/* A selection of other events is in the order of time again. */
 	trid = ts_open_log(m.fd);
 	CHECK_OK(ptrc_log_select_parts(trid, 1, ULONG_MAX));
 	CHECK_OK(posixtrace_log_select(trid, NULL, 0, NULL));
-	in_time = read_rest(trid);
+	in_time = ts_read_log(trid);
 	CHECK_EQ(in_time.count, 52);
-	CHECK_EQ(in_time.at[2].id, 11);
+	CHECK_EQ(id_at(&in_time, 2), 11);
 	CHECK_EQ(place_of(trid).pl_events, 0);
 	CHECK_EQ(place_of(trid).pl_log_id, place.pl_log_id);
 	CHECK(place.pl_log_id);
@@ -904,9 +840,8 @@ static unsigned long io_count(const char *name)
 static void grow(struct maker *m, int events)
 {
 	static uint64_t number;
-	struct maker_run r;
 
-	run_begin(&r, (int)(number % 3), 1);
+	struct maker_run r = run_of((int)(number % 3), 1);
 	if (!number)
 		run_start(&r, 0);
 	for (int i = 0; i < events; i++, number++)
@@ -919,7 +854,6 @@ static void check_refreshed(trace_id_t trid, int fd, const struct ptrc_reading_p
 {
 	struct ptrc_counts counts = counts_of(trid), now_counts;
 	trace_id_t opened = ts_open_log(fd);
-	struct event e;
 
 	now_counts = counts_of(opened);
 	CHECK_EQ(counts.pt_log_events, now_counts.pt_log_events);
@@ -929,10 +863,10 @@ static void check_refreshed(trace_id_t trid, int fd, const struct ptrc_reading_p
 	ts_close_log(opened);
 	CHECK_OK(ptrc_log_select_parts(trid, place->pl_part, ULONG_MAX));
 	for (unsigned long i = 0; i < place->pl_events; i++)
-		CHECK(read_one(trid, &e));
-	struct events now = read_from(fd, place);
+		CHECK(read_one(trid, NULL));
+	struct ts_events now = read_from(fd, place);
 	check_rest(trid, &now);
-	free(now.at);
+	ts_events_free(&now);
 }
 
 TEST(a_log_that_has_grown_is_not_opened_anew, "")
@@ -941,10 +875,7 @@ TEST(a_log_that_has_grown_is_not_opened_anew, "")
 	char name[TRACE_EVENT_NAME_MAX + 1];
 	unsigned long before, end_part;
 	uint8_t bytes[1000];
-	struct event e;
-	struct maker m;
-
-	maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
+	struct maker m = maker_new(POSIX_TRACE_APPEND, 0);
 	trace_id_t trid = ts_open_log(m.fd);
 	CHECK_OK(ptrc_log_refresh(trid, 0));
 	check_refreshed(trid, m.fd, &place);
@@ -975,9 +906,9 @@ TEST(a_log_that_has_grown_is_not_opened_anew, "")
 	}
 	/* What was read is not taken out: the parts that are not forgotten can be read again. */
 	CHECK_OK(posix_trace_rewind(trid));
-	CHECK(read_one(trid, &e));
+	CHECK(read_one(trid, NULL));
 	CHECK_OK(posixtrace_log_select(trid, NULL, 0, NULL));
-	CHECK(read_one(trid, &e));
+	CHECK(read_one(trid, NULL));
 	/* What somebody is just writing comes when it is there, be it a part of a header or of what that tells of. */
 	end_part = place_of(trid).pl_end_part;
 	off_t end = lseek(m.fd, 0, SEEK_END);
@@ -1068,9 +999,7 @@ static void change(enum change how, struct maker *m, off_t last)
 TEST(a_log_that_has_changed_is_opened_anew, "")
 {
 	for (enum change how = CLOSED; how < CHANGES; how++) {
-		struct maker m;
-
-		maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
+		struct maker m = maker_new(POSIX_TRACE_APPEND, 0);
 		for (int i = 0; i < 5; i++)
 			grow(&m, 5);
 		off_t last = lseek(m.fd, 0, SEEK_END);
@@ -1082,19 +1011,16 @@ TEST(a_log_that_has_changed_is_opened_anew, "")
 		NOTE("change %d", (int)how);
 		CHECK_EQ(ptrc_log_refresh(trid, 3), ESTALE);
 		/* It can be closed, and reading it does no harm. */
-		free(read_rest(trid).at);
+		free(ts_read_log(trid).at);
 		ts_close_log(trid);
-		close(m.fd);
-		maker_free(&m);
+		maker_end(&m);
 	}
 }
 
 TEST(a_ring_is_opened_anew, "")
 {
 	struct ptrc_reading_place place;
-	struct maker m;
-
-	maker_open(&m, maker_file(), POSIX_TRACE_LOOP, 40000);
+	struct maker m = maker_new(POSIX_TRACE_LOOP, 40000);
 	grow(&m, 5);
 	trace_id_t trid = ts_open_log(m.fd);
 	CHECK_EQ(ptrc_log_refresh(trid, 0), ESTALE);
@@ -1114,7 +1040,7 @@ TEST(the_time_of_the_last_events, "")
 				    .has_no_index = i / 2 == 2};
 		int fd = make_log(&plan, 20, 40, 60);
 		trace_id_t trid = ts_open_log(fd);
-		struct events all = read_rest(trid);
+		struct ts_events all = ts_read_log(trid);
 		uint64_t log_events = counts_of(trid).pt_log_events;
 		struct timespec t = {7, 7};
 
@@ -1129,7 +1055,7 @@ TEST(the_time_of_the_last_events, "")
 
 				CHECK_OK(posixtrace_log_get_time_of_last(trid, n, &t));
 				for (from = all.count;
-				     from && all.at[from - 1].ns >= ts_time_ns(&t);)
+				     from && time_at(&all, from - 1) >= ts_time_ns(&t);)
 					from--;
 				CHECK_GE(all.count - from, n);
 				/* Of a flush that is a packet here. */
@@ -1138,13 +1064,13 @@ TEST(the_time_of_the_last_events, "")
 					continue;
 				span.pt_first = t;
 				CHECK_OK(posixtrace_log_select(trid, &span, 1, NULL));
-				struct events some = read_rest(trid);
+				struct ts_events some = ts_read_log(trid);
 				CHECK_GE(some.count, n);
-				CHECK(is_same(&some.at[some.count - n], &all.at[all.count - n]));
-				free(some.at);
+				expect_same_event(&some.at[some.count - n], &all.at[all.count - n]);
+				ts_events_free(&some);
 			}
 		ts_close_log(trid);
-		free(all.at);
+		ts_events_free(&all);
 		close(fd);
 	}
 }
@@ -1177,13 +1103,11 @@ TEST(logs_without_totals, "")
 		int fd = make_log(&plan, 20, 40, 20);
 		trace_id_t trid = ts_open_log(fd);
 		struct posixtrace_type_count count = {.pt_events = 5};
-		unsigned long differing = 9;
 
 		NOTE("log %d", i);
 		CHECK_EQ(posixtrace_get_type_counts(trid, &count, 1), ENODATA);
 		CHECK_EQ(count.pt_events, 5);
-		CHECK_OK(ptrc_log_verify(trid, &differing));
-		CHECK_EQ(differing, 0);
+		CHECK_EQ(verify(trid), 0);
 		ts_close_log(trid);
 		close(fd);
 	}
@@ -1197,9 +1121,7 @@ TEST(totals_and_filters, "")
 		/* Events of type 10 are recorded, of type 11 none. */
 		const trace_event_set_t sets[2] = {ts_set(0), ts_set(i ? 10 : 11, 0)};
 		struct maker_run r[2];
-		struct maker m;
-
-		maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
+		struct maker m = maker_new(POSIX_TRACE_APPEND, 0);
 		run_begin(&r[0], 0, 1);
 		run_begin(&r[1], 1, 1);
 		run_start(&r[0], -1);
@@ -1207,13 +1129,10 @@ TEST(totals_and_filters, "")
 		run_event(&r[0], 25500, POSIX_TRACE_FILTER, sets, sizeof(sets));
 		flush_runs(&m, r, 2);
 		maker_close(&m);
-		if (i == 0) {
+		if (i == 0)
 			check_totals(m.fd);
-		} else {
-			trace_id_t trid = ts_open_log(m.fd);
-			CHECK(!has_totals(trid));
-			ts_close_log(trid);
-		}
+		else
+			CHECK(!is_with_totals(m.fd));
 	}
 }
 
@@ -1223,14 +1142,12 @@ TEST(totals_and_filters, "")
 static size_t read_anything(trace_id_t trid)
 {
 	struct posixtrace_type_count counts[16];
-	unsigned long differing;
 	struct timespec t;
-	size_t count;
+	struct ts_events all = ts_read_log(trid);
+	size_t count = all.count;
 
-	struct events all = read_rest(trid);
-	count = all.count;
-	free(all.at);
-	CHECK_OK(ptrc_log_verify(trid, &differing));
+	ts_events_free(&all);
+	verify(trid);
 	int error = posixtrace_get_type_counts(trid, counts, 16);
 	CHECK(error == 0 || error == ENODATA);
 	error = posixtrace_log_get_time_of_last(trid, harness_draw(400), &t);
@@ -1238,34 +1155,44 @@ static size_t read_anything(trace_id_t trid)
 	return count;
 }
 
-static unsigned long verify(trace_id_t trid)
-{
-	unsigned long differing = 0;
+/* A closed log, its bytes, and a copy of them in which a test changes something. */
+struct forgery {
+	int fd;
+	size_t size;
+	uint8_t *bytes, *copy;
+	struct places p;
+	uint64_t index, totals; /* where the payloads of these packets begin */
+};
 
-	CHECK_OK(ptrc_log_verify(trid, &differing));
-	return differing;
+static struct forgery begin_forgery(void)
+{
+	struct forgery f = {.fd = make_simple(12, 8, 20)};
+
+	f.bytes = bytes_of(f.fd, &f.size);
+	f.copy = bytes_of(f.fd, &f.size);
+	f.p = places_of(f.fd);
+	f.index = f.p.index + sizeof(struct ptrc_log_packet);
+	f.totals = f.p.totals + sizeof(struct ptrc_log_packet);
+	return f;
 }
 
-/* Writes these bytes, in which the packet at this place was changed, with the right checksums. */
-static void write_forged(int fd, uint8_t *bytes, size_t size, uint64_t packet)
+/* Writes the copy, in which the packet at this place was changed, with the right checksums. Then
+ * the copy is unchanged again. */
+static void write_forged(struct forgery *f, uint64_t packet)
 {
-	sign(bytes, size, packet);
-	CHECK_EQ(pwrite(fd, bytes, size, 0), size);
+	sign(f->copy, f->size, packet);
+	CHECK_EQ(pwrite(f->fd, f->copy, f->size, 0), f->size);
+	memcpy(f->copy, f->bytes, f->size);
 }
 
 /* Opens the log with one more, or less, in this byte of the packet. Counts those that are used: verifying
  * tells of them. */
-static trace_id_t open_forged(int fd, const uint8_t *bytes, size_t size, uint64_t packet,
-			      uint64_t at, int more, size_t *used)
+static trace_id_t open_forged(struct forgery *f, uint64_t packet, uint64_t at, int more,
+			      size_t *used)
 {
-	uint8_t *copy = malloc(size);
-
-	CHECK(copy);
-	memcpy(copy, bytes, size);
-	copy[at] = (uint8_t)(copy[at] + more);
-	write_forged(fd, copy, size, packet);
-	free(copy);
-	trace_id_t trid = ts_open_log(fd);
+	f->copy[at] = (uint8_t)(f->copy[at] + more);
+	write_forged(f, packet);
+	trace_id_t trid = ts_open_log(f->fd);
 	if (has_totals(trid)) {
 		CHECK_GE(verify(trid), 1);
 		++*used;
@@ -1276,99 +1203,71 @@ static trace_id_t open_forged(int fd, const uint8_t *bytes, size_t size, uint64_
 /* Whoever forges an index gets nowhere: it is not used, or verifying tells. */
 TEST(an_index_that_lies, "")
 {
-	int fd = make_simple(12, 8, 20);
-	size_t size, entry_bytes = sizeof(struct ptrc_log_packet), used = 0;
-	uint8_t *bytes = bytes_of(fd, &size);
+	struct forgery f = begin_forgery();
+	size_t entry_bytes = sizeof(struct ptrc_log_packet), used = 0;
 	struct ptrc_log_index_head head;
-	struct places p;
+	uint64_t entries = f.index + sizeof(head);
 
-	find_places(fd, &p);
-	memcpy(&head, bytes + p.index + sizeof(struct ptrc_log_packet), sizeof(head));
+	memcpy(&head, f.bytes + f.index, sizeof(head));
 	/* Besides these, packets that tell whose log it is. */
-	CHECK_GT(head.count, p.event_count + p.name_count);
-	for (uint32_t i = 0; i < head.count; i++)
-		for (size_t byte = 0; byte < entry_bytes; byte++)
-			for (int more = -1; more <= 1; more += 2) {
-				uint64_t at = p.index + sizeof(struct ptrc_log_packet) +
-					      sizeof(head) + i * entry_bytes + byte;
-
-				trace_id_t trid =
-					open_forged(fd, bytes, size, p.index, at, more, &used);
-				CHECK_LE(read_anything(trid), 12 * 8 + 1 + 24);
-				ts_close_log(trid);
-			}
+	CHECK_GT(head.count, f.p.event_count + f.p.name_count);
+	for (uint64_t at = entries; at < entries + head.count * entry_bytes; at++)
+		for (int more = -1; more <= 1; more += 2) {
+			trace_id_t trid = open_forged(&f, f.p.index, at, more, &used);
+			CHECK_LE(read_anything(trid), 12 * 8 + 1 + 24);
+			ts_close_log(trid);
+		}
 	/* What the log says of times, for one, is seen in the packets alone. */
 	CHECK_GT(used, 100);
 	/* Two lengths, the sum of which is right only because it overflows. */
 	for (uint32_t i = 0; i + 1 < head.count; i++) {
-		uint8_t *copy = malloc(size), *at;
+		uint8_t *at = f.copy + entries + i * entry_bytes;
 		struct ptrc_log_packet two[2];
 
-		CHECK(copy);
-		memcpy(copy, bytes, size);
-		at = copy + p.index + sizeof(struct ptrc_log_packet) + sizeof(head) +
-		     i * entry_bytes;
 		memcpy(two, at, sizeof(two));
 		two[1].length = ptrc_align8(two[0].length) + ptrc_align8(two[1].length) + 8;
 		two[0].length = UINT64_MAX - 7;
 		memcpy(at, two, sizeof(two));
-		write_forged(fd, copy, size, p.index);
-		free(copy);
-		trace_id_t trid = ts_open_log(fd);
-		CHECK(!has_totals(trid));
-		ts_close_log(trid);
+		write_forged(&f, f.p.index);
+		CHECK(!is_with_totals(f.fd));
 	}
-}
-
-/* Writes the log with this head of its INDEX packet, whose checksums are right. */
-static void forge_head(int fd, const uint8_t *bytes, size_t size, uint64_t index,
-		       struct ptrc_log_index_head head, uint64_t length)
-{
-	uint8_t *copy = malloc(size);
-
-	CHECK(copy);
-	memcpy(copy, bytes, size);
-	memcpy(copy + index + sizeof(struct ptrc_log_packet), &head, sizeof(head));
-	if (length)
-		memcpy(copy + index + offsetof(struct ptrc_log_packet, length), &length, 8);
-	write_forged(fd, copy, size, index);
-	free(copy);
 }
 
 TEST(an_index_whose_head_lies, "")
 {
-	int fd = make_simple(12, 8, 20);
-	struct events all = read_log(fd);
-	size_t size;
-	uint8_t *bytes = bytes_of(fd, &size);
+	struct forgery f = begin_forgery();
+	struct ts_events all = ts_log_events(f.fd);
 	struct ptrc_log_index_head head;
-	struct places p;
 
-	find_places(fd, &p);
-	memcpy(&head, bytes + p.index + sizeof(struct ptrc_log_packet), sizeof(head));
+	memcpy(&head, f.bytes + f.index, sizeof(head));
 	const struct {
 		uint64_t previous, length;
 		uint32_t count;
 	} lies[] = {
-		{p.index, 0, head.count}, /* it goes round in circles */
-		{p.totals, 0, head.count},	    {p.events[0], 0, head.count},
+		{f.p.index, 0, head.count}, /* it goes round in circles */
+		{f.p.totals, 0, head.count},	    {f.p.events[0], 0, head.count},
 		{UINT64_MAX, 0, head.count},	    {1, 0, head.count},
 		{head.previous, 0, UINT32_MAX},	    {head.previous, 0, head.count + 1},
-		{head.previous, 0, head.count - 1}, {head.previous, size, head.count},
+		{head.previous, 0, head.count - 1}, {head.previous, f.size, head.count},
 		{head.previous, 8, head.count},
 	};
 	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
 		uint64_t length = lies[i].length;
 
+		NOTE("lie %zu", i);
 		head.previous = lies[i].previous;
 		head.count = lies[i].count;
-		forge_head(fd, bytes, size, p.index, head, length);
-		trace_id_t trid = ts_open_log(fd);
+		memcpy(f.copy + f.index, &head, sizeof(head));
+		if (length)
+			memcpy(f.copy + f.p.index + offsetof(struct ptrc_log_packet, length),
+			       &length, 8);
+		write_forged(&f, f.p.index);
+		trace_id_t trid = ts_open_log(f.fd);
 		CHECK(!has_totals(trid));
 		/* Where the length is wrong there are bytes that are no packet, too. */
 		CHECK_EQ(verify(trid), length ? 2 : 1);
 		if (length)
-			read_rest(trid);
+			ts_read_log(trid);
 		else
 			check_rest(trid, &all);
 		ts_close_log(trid);
@@ -1378,26 +1277,21 @@ TEST(an_index_whose_head_lies, "")
 /* Types, numbers and sums of the TOTALS packet. */
 TEST(totals_that_lie, "")
 {
-	int fd = make_simple(12, 8, 20);
-	struct events all = read_log(fd);
-	size_t size, used = 0;
-	uint8_t *bytes = bytes_of(fd, &size);
+	struct forgery f = begin_forgery();
+	struct ts_events all = ts_log_events(f.fd);
 	struct ptrc_log_totals_head head;
-	struct places p;
+	size_t used = 0;
 
-	find_places(fd, &p);
-	memcpy(&head, bytes + p.totals + sizeof(struct ptrc_log_packet), sizeof(head));
+	memcpy(&head, f.bytes + f.totals, sizeof(head));
 	CHECK_GT(head.type_count, 3);
 	for (size_t byte = 0; byte < sizeof(head) + head.type_count * sizeof(struct ptrc_log_total);
 	     byte++)
 		for (int more = -1; more <= 1; more += 2) {
-			uint64_t at = p.totals + sizeof(struct ptrc_log_packet) + byte;
-
 			/* The words that mean nothing. */
 			if (byte >= sizeof(head) &&
 			    (byte - sizeof(head)) % sizeof(struct ptrc_log_total) / 4 == 1)
 				continue;
-			trace_id_t trid = open_forged(fd, bytes, size, p.totals, at, more, &used);
+			trace_id_t trid = open_forged(&f, f.p.totals, f.totals + byte, more, &used);
 			check_rest(trid, &all);
 			ts_close_log(trid);
 		}
@@ -1406,36 +1300,31 @@ TEST(totals_that_lie, "")
 
 TEST(an_index_of_anything, "")
 {
-	int fd = make_simple(12, 8, 20);
-	size_t size;
-	uint8_t *bytes = bytes_of(fd, &size), *copy = malloc(size);
-	struct places p;
+	struct forgery f = begin_forgery();
+	size_t index_bytes = f.size - f.p.index;
 
-	CHECK(copy);
-	find_places(fd, &p);
 	for (int round = 0; round < 5000; round++) {
 		static const uint64_t values[] = {
 			0,	1,	    8,		0x7f,	   0xff,       0x8000,
 			0xffff, 0x7fffffff, 0xffffffff, INT64_MAX, UINT64_MAX, UINT64_MAX - 63};
 		trace_id_t trid;
 
-		memcpy(copy, bytes, size);
 		for (uint64_t k = harness_draw(4); k < 4; k++) {
 			uint64_t value = harness_draw(2) ? values[harness_draw(12)]
 							 : harness_draw(UINT64_MAX);
 			size_t width = (size_t)1 << harness_draw(4);
-			uint64_t at = p.index + harness_draw(size - p.index - width);
+			uint8_t *at = f.copy + f.p.index + harness_draw(index_bytes - width);
 
 			if (harness_draw(2)) /* another number of the log, so that packets mix */
 				memcpy(&value,
-				       bytes + p.index + 8 * harness_draw((size - p.index) / 8 - 1),
+				       f.bytes + f.p.index + 8 * harness_draw(index_bytes / 8 - 1),
 				       8);
-			memcpy(copy + at, &value, width);
+			memcpy(at, &value, width);
 		}
-		sign(copy, size, p.index);
-		sign(copy, size, p.totals);
-		write_forged(fd, copy, size, p.status);
-		if (posix_trace_open(fd, &trid))
+		sign(f.copy, f.size, f.p.index);
+		sign(f.copy, f.size, f.p.totals);
+		write_forged(&f, f.p.status);
+		if (posix_trace_open(f.fd, &trid))
 			continue;
 		CHECK_LE(read_anything(trid), 12 * 8 + 1 + 24);
 		ts_close_log(trid);
@@ -1450,10 +1339,8 @@ TEST(a_huge_index_keeps_no_open_busy, "")
 	size_t size;
 	uint8_t *bytes = bytes_of(fd, &size);
 	struct ptrc_log_packet h;
-	struct events all = read_log(fd);
-	struct places p;
-
-	find_places(fd, &p);
+	struct ts_events all = ts_log_events(fd);
+	struct places p = places_of(fd);
 	memcpy(&h, bytes + p.index, sizeof(h));
 	h.length = huge - p.index - sizeof(h) - (size - p.status);
 	h.header_crc = ptrc_crc32c(0, &h, offsetof(struct ptrc_log_packet, header_crc));
@@ -1473,14 +1360,13 @@ TEST(a_huge_index_keeps_no_open_busy, "")
 /* The events of a log are the same without its index, and its totals are right. */
 static void check_index(int fd)
 {
-	struct events all = read_log(fd);
+	struct ts_events all = ts_log_events(fd);
 	trace_id_t trid = ts_open_log(fd);
-	struct places p;
 
 	CHECK_EQ(verify(trid), 0);
 	ts_close_log(trid);
 	check_totals(fd);
-	find_places(fd, &p);
+	struct places p = places_of(fd);
 	flip(fd, p.totals + 8, 1);
 	trid = ts_open_log(fd);
 	CHECK(!has_totals(trid));
@@ -1492,16 +1378,14 @@ static void check_index(int fd)
 TEST(an_index_in_pieces, "")
 {
 	int fd = make_simple(2 * PTRC_LOG_INDEX_COUNT + 500, 1, 20);
-	struct places p;
-
-	find_places(fd, &p);
+	struct places p = places_of(fd);
 	CHECK_EQ(p.index_count, 3);
 	CHECK_EQ(p.event_count, 2 * PTRC_LOG_INDEX_COUNT + 500);
 	check_index(fd);
 	/* A piece in the middle. */
 	for (size_t i = 0; i < 2; i++) {
 		struct ptrc_log_index_head head;
-		struct events all = read_log(fd);
+		struct ts_events all = ts_log_events(fd);
 
 		CHECK_EQ(pread(fd, &head, sizeof(head),
 			       (off_t)(p.index + sizeof(struct ptrc_log_packet))),
@@ -1516,14 +1400,10 @@ TEST(an_index_in_pieces, "")
 
 TEST(a_flush_that_is_repeated, "")
 {
-	struct maker m;
-
-	maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
+	struct maker m = maker_new(POSIX_TRACE_APPEND, 0);
 	maker_name(&m, "ten");
 	for (int round = 0; round < 6; round++) {
-		struct maker_run r;
-
-		run_begin(&r, 1, 1);
+		struct maker_run r = run_of(1, 1);
 		run_numbers(&m, &r, 5000, 200);
 		m.h->fsize_limit = size_of(m.fd) + 600000;
 		CHECK_EQ(maker_flush(&m, &r, 1), EFBIG);
@@ -1538,26 +1418,22 @@ TEST(a_flush_that_is_repeated, "")
 
 TEST(a_keeper_that_is_replaced, "")
 {
-	struct maker m;
-	struct places p;
-
-	maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
+	struct maker m = maker_new(POSIX_TRACE_APPEND, 0);
 	for (int round = 0; round < 3; round++) {
 		for (size_t k = 0; k < PTRC_LOG_INDEX_COUNT + 10; k++)
 			flush_numbers(&m, 1, 0);
 		if (round == 2)
 			break;
-		ptrc_log_writer_free(&m.w);
-		CHECK_OK(ptrc_log_writer_init(&m.w, m.h, m.fd, true));
+		maker_replace(&m);
 	}
 	maker_close(&m);
-	find_places(m.fd, &p);
+	struct places p = places_of(m.fd);
 	CHECK_EQ(p.index_count, 1); /* of the first keeper */
 	CHECK_EQ(p.totals, 0);
 	trace_id_t trid = ts_open_log(m.fd);
 	CHECK(!has_totals(trid));
 	CHECK_EQ(counts_of(trid).pt_log_events, m.next);
-	struct events all = read_rest(trid);
+	struct ts_events all = ts_read_log(trid);
 	CHECK_EQ(all.count, m.next);
 	ts_close_log(trid);
 }
@@ -1565,19 +1441,16 @@ TEST(a_keeper_that_is_replaced, "")
 /* A log that cannot grow any more is closed without an index. */
 TEST(no_room_for_the_index, "")
 {
-	struct maker m;
-	struct places p;
-
-	maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
+	struct maker m = maker_new(POSIX_TRACE_APPEND, 0);
 	flush_numbers(&m, 1000, 0);
 	m.h->fsize_limit = size_of(m.fd) + CLOSE_BYTES;
 	maker_close(&m);
-	find_places(m.fd, &p);
+	struct places p = places_of(m.fd);
 	CHECK_EQ(p.index_count, 0);
 	trace_id_t trid = ts_open_log(m.fd);
 	CHECK(!has_totals(trid));
 	CHECK_EQ(ts_status(trid).posix_stream_flush_error, 0);
-	struct events all = read_rest(trid);
+	struct ts_events all = ts_read_log(trid);
 	CHECK_EQ(all.count, 1000);
 	ts_close_log(trid);
 }
@@ -1590,7 +1463,7 @@ static size_t read_a_little(trace_id_t trid, unsigned long before,
 			    size_t least)
 {
 	CHECK_OK(posixtrace_log_select(trid, span, span ? 1 : 0, types));
-	struct events some = read_rest(trid);
+	struct ts_events some = ts_read_log(trid);
 	CHECK_GE(some.count, least);
 	CHECK_LT(io_count("rchar") - before, 2000000);
 	return some.count;
@@ -1599,14 +1472,10 @@ static size_t read_a_little(trace_id_t trid, unsigned long before,
 TEST(little_of_a_large_log_is_read, "")
 {
 	struct posixtrace_span span;
-	struct maker m;
 	uint8_t rare = 0;
-
-	maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
+	struct maker m = maker_new(POSIX_TRACE_APPEND, 0);
 	for (int k = 0; k < 100; k++) {
-		struct maker_run r;
-
-		run_begin(&r, 1, 1);
+		struct maker_run r = run_of(1, 1);
 		run_numbers(&m, &r, 250, 4000);
 		if (k == 50)
 			run_event(&r, (int64_t)m.next * 1000 - 500, 11, &rare, 1);
@@ -1633,12 +1502,9 @@ TEST(little_of_a_large_log_is_read, "")
 	/* And with a window. */
 	before = io_count("rchar");
 	CHECK_OK(ptrc_log_select(trid, &span, 1, NULL, &types));
-	struct events some = read_rest(trid);
+	struct ts_events some = ts_read_log(trid);
 	CHECK_LT(io_count("rchar") - before, 2000000);
-	count = 0;
-	for (size_t i = 0; i < some.count; i++)
-		count += some.at[i].id == 11;
-	CHECK_EQ(count, 1);
+	CHECK_EQ(ts_count(&some, 11), 1);
 	/* The totals. */
 	before = io_count("rchar");
 	CHECK(has_totals(trid));
@@ -1682,7 +1548,7 @@ TEST(logs_of_streams_have_an_index, "", NEEDS_KEEPER)
 		NOTE("log %d", i);
 		record(trid, ids, 4000, has_filters);
 		trid = ts_end_and_open_log(trid, fd);
-		struct events all = read_rest(trid);
+		struct ts_events all = ts_read_log(trid);
 		CHECK_GT(all.count, 300);
 		if (log_policies[i % 3] == POSIX_TRACE_LOOP || has_filters) {
 			CHECK(!has_totals(trid));
@@ -1698,7 +1564,7 @@ TEST(logs_of_streams_have_an_index, "", NEEDS_KEEPER)
 		for (int k = 0; k < 20; k++)
 			compare_any_selection(trid, &all, false);
 		ts_close_log(trid);
-		free(all.at);
+		ts_events_free(&all);
 		close(fd);
 	}
 }

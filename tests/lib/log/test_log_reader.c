@@ -17,6 +17,7 @@ struct sample {
 	size_t size;
 	uint64_t *events; /* id << 48 | number of the event or, lacking one, its time */
 	size_t count;
+	uint64_t numbers; /* the numbers of the events of type 10 are below this */
 	bool is_ring;
 };
 
@@ -34,6 +35,7 @@ static void sample_from(struct sample *p, struct maker *m, const char *what)
 
 	p->what = what;
 	p->fd = m->fd;
+	p->numbers = m->next;
 	p->is_ring = m->w.kind == PTRC_LOG_RING;
 	p->bytes = bytes_of(m->fd, &p->size);
 	struct ptrc_log_stream *l = log_open(m->fd);
@@ -60,10 +62,9 @@ static void close_sample(struct maker *m, enum ending ending)
 static void make_sample(struct sample *p, int kind, enum ending ending)
 {
 	int policy = kind < 0 ? -kind : kind;
-	struct maker m;
 
 	memset(p, 0, sizeof(*p));
-	maker_open(&m, maker_file(), policy, kind == POSIX_TRACE_LOOP ? 1200 : 4000);
+	struct maker m = maker_new(policy, kind == POSIX_TRACE_LOOP ? 1200 : 4000);
 	maker_name(&m, "ten");
 	for (int k = 0; k < 6; k++) {
 		struct maker_run r[2];
@@ -87,31 +88,27 @@ static void make_sample(struct sample *p, int kind, enum ending ending)
 						 : "UNTIL_FULL");
 }
 
+/* Where the packet number `n`, from 0, of this type begins; 0 if there are fewer. *h: its header. */
+static size_t packet_at(const struct sample *p, uint16_t type, int n, struct ptrc_log_packet *h)
+{
+	size_t at = p->is_ring ? PTRC_LOG_RING_OFFSET : PTRC_LOG_HEADS_BYTES;
+
+	for (; at + sizeof(*h) <= p->size; at += sizeof(*h) + ptrc_align8(h->length)) {
+		memcpy(h, p->bytes + at, sizeof(*h));
+		/* The rest of a ring is empty, and what is behind it has no events. */
+		if (p->is_ring && h->magic == 0)
+			break;
+		CHECK_EQ(h->magic, PTRC_LOG_PACKET_MAGIC);
+		if (h->type == type && n-- == 0)
+			return at;
+	}
+	return 0;
+}
+
 /* The place behind the NAMES packet, which comes before the events. *h: its header. */
 static size_t behind_names(const struct sample *p, struct ptrc_log_packet *h)
 {
-	size_t at = PTRC_LOG_HEADS_BYTES;
-
-	do {
-		CHECK_LE(at + sizeof(*h), p->size);
-		memcpy(h, p->bytes + at, sizeof(*h));
-		CHECK_EQ(h->magic, PTRC_LOG_PACKET_MAGIC);
-		at += sizeof(*h) + ptrc_align8(h->length);
-	} while (h->type != PTRC_LOG_NAMES);
-	return at;
-}
-
-/* Where the packet number `n`, from 0, of the log's EVENTS begins. */
-static size_t events_packet(const struct sample *p, int n, struct ptrc_log_packet *h)
-{
-	for (size_t at = PTRC_LOG_HEADS_BYTES; at + sizeof(*h) <= p->size;
-	     at += sizeof(*h) + ptrc_align8(h->length)) {
-		memcpy(h, p->bytes + at, sizeof(*h));
-		CHECK_EQ(h->magic, PTRC_LOG_PACKET_MAGIC);
-		if (h->type == PTRC_LOG_EVENTS && n-- == 0)
-			return at;
-	}
-	harness_fail("no such packet");
+	return packet_at(p, PTRC_LOG_NAMES, 0, h) + sizeof(*h) + ptrc_align8(h->length);
 }
 
 /* Makes these bytes the file. */
@@ -121,18 +118,11 @@ static void rewrite(const struct sample *p, const uint8_t *bytes, size_t size)
 	CHECK_EQ(pwrite(p->fd, bytes, size, 0), size);
 }
 
-static struct ptrc_counts counts_of(struct ptrc_log_stream *l)
+/* Reads the log, which has so many events, without those that tell of gaps, of which there must be
+ * so many. Returns its counts at the end. */
+static struct ptrc_counts check_gaps(const struct sample *p, size_t events, size_t gaps)
 {
-	struct ptrc_counts counts;
-
-	ptrc_log_stream_counts(l, &counts);
-	return counts;
-}
-
-/* Reads the log to its end. Returns how many events it has, without those that tell of gaps, of
- * which there must be so many. */
-static size_t count_events(struct ptrc_log_stream *l, size_t gaps)
-{
+	struct ptrc_log_stream *l = log_open(p->fd);
 	struct seen s;
 	size_t all = 0, overflows = 0, resumes = 0;
 
@@ -140,9 +130,12 @@ static size_t count_events(struct ptrc_log_stream *l, size_t gaps)
 		overflows += s.info.posix_event_id == POSIX_TRACE_OVERFLOW;
 		resumes += s.info.posix_event_id == POSIX_TRACE_RESUME;
 	}
+	struct ptrc_counts counts = read_counts(l);
+	ptrc_log_stream_close(l);
 	CHECK_EQ(overflows, gaps);
 	CHECK_EQ(resumes, gaps);
-	return all - 2 * gaps;
+	CHECK_EQ(all - 2 * gaps, events);
+	return counts;
 }
 
 static void free_sample(struct sample *p)
@@ -162,6 +155,18 @@ static void make_one_of_six(struct sample *p, size_t i, enum ending ending)
 	NOTE("%s, %zu bytes, %zu events", p->what, p->size, p->count);
 }
 
+/* A numbered event is as it was written, and later than the one with the number *last. */
+static void check_numbered(const struct sample *p, const struct seen *s, int64_t *last)
+{
+	int64_t number = (int64_t)seen_number(s);
+
+	CHECK_GT(number, *last);
+	CHECK_LT(number, p->numbers);
+	for (size_t i = 8; i < s->len; i++)
+		CHECK_EQ(s->data[i], (uint8_t)number);
+	*last = number;
+}
+
 /* Whatever was done to the file: it is no log, or it has events that were written to
  * it, in their order (without its newest packet, a ring may show some that it had given
  * up); a sequential log has OVERFLOW and RESUME where some are missing, unless these are
@@ -173,7 +178,7 @@ static long check_remains(const struct sample *p)
 	struct ptrc_log_stream *l;
 	trace_event_id_t id;
 	struct seen s;
-	int64_t last_ns = -1;
+	int64_t last_ns = -1, last_number = -1;
 	long count = 0, all = 0;
 	size_t place = 0;
 	int unavailable = 0;
@@ -190,6 +195,8 @@ static long check_remains(const struct sample *p)
 		if (last_ns >= 0)
 			CHECK_GE(seen_ns(&s), last_ns);
 		last_ns = seen_ns(&s);
+		if (s.info.posix_event_id == 10)
+			check_numbered(p, &s, &last_number);
 		if (s.info.posix_event_id == POSIX_TRACE_OVERFLOW)
 			continue;
 		if (s.info.posix_event_id == POSIX_TRACE_RESUME) {
@@ -258,7 +265,7 @@ TEST(cut_anywhere, "OPEN-15 OPEN-03")
 	}
 }
 
-TEST(any_bit_flipped, "OPEN-15 OPEN-03")
+TEST(any_bit_flipped, "OPEN-15 OPEN-03 LOG-41")
 {
 	for (size_t i = 0; i < 6; i++) {
 		struct sample p;
@@ -285,16 +292,6 @@ TEST(any_bit_flipped, "OPEN-15 OPEN-03")
 	}
 }
 
-/* How many damaged parts without events the log tells of. */
-static unsigned long damaged_parts(int fd)
-{
-	struct ptrc_log_stream *l = log_open(fd);
-	struct ptrc_counts counts = counts_of(l);
-
-	ptrc_log_stream_close(l);
-	return counts.pt_damaged_parts;
-}
-
 TEST(the_head_stands_twice, "")
 {
 	for (size_t i = 0; i < 6; i += 5) {
@@ -304,11 +301,11 @@ TEST(the_head_stands_twice, "")
 		make_one_of_six(&p, i, NOT_CLOSED);
 		long whole = check_remains(&p);
 		CHECK_GE(whole, (long)p.count - 2); /* a ring begins with OVERFLOW and RESUME */
-		CHECK_EQ(damaged_parts(p.fd), 0);
+		CHECK_EQ(counts_in(p.fd).pt_damaged_parts, 0);
 		for (size_t at = 0; at < PTRC_LOG_HEADS_BYTES; at++) {
 			flip(p.fd, at, (uint8_t)(1 << at % 8));
 			CHECK_EQ(check_remains(&p), whole);
-			CHECK_EQ(damaged_parts(p.fd), 1);
+			CHECK_EQ(counts_in(p.fd).pt_damaged_parts, 1);
 			flip(p.fd, at, (uint8_t)(1 << at % 8));
 		}
 		/* A whole copy; then both. */
@@ -317,7 +314,7 @@ TEST(the_head_stands_twice, "")
 					k * (off_t)PTRC_LOG_HEAD_BYTES),
 				 sizeof(nothing));
 			CHECK_EQ(check_remains(&p), whole);
-			CHECK_EQ(damaged_parts(p.fd), 1);
+			CHECK_EQ(counts_in(p.fd).pt_damaged_parts, 1);
 			CHECK_EQ(pwrite(p.fd, p.bytes, PTRC_LOG_HEADS_BYTES, 0),
 				 PTRC_LOG_HEADS_BYTES);
 		}
@@ -371,8 +368,8 @@ TEST(damage_at_the_begin_is_told_and_renames_nothing, "")
 				for (int id = 0; id < 16; id++)
 					CHECK(!*now[id] || !strcmp(now[id], names[id]));
 				struct ptrc_log_stream *l = log_open(p.fd);
-				struct ptrc_counts counts = counts_of(l);
 				CHECK_OK(ptrc_log_stream_verify(l, &differing));
+				struct ptrc_counts counts = read_counts(l);
 				ptrc_log_stream_close(l);
 				if (counts.pt_damaged_parts || counts.pt_missing_names) {
 					told++;
@@ -514,13 +511,10 @@ TEST(headers_that_lie_keep_no_open_busy, "OPEN-15")
 		BYTES = (16 << 20) / (int)sizeof(struct ptrc_log_packet) *
 			(int)sizeof(struct ptrc_log_packet)
 	};
-	struct maker_run r;
-	struct maker m;
 	struct seen s;
-
-	maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 4000);
+	struct maker m = maker_new(POSIX_TRACE_APPEND, 4000);
 	maker_name(&m, "ten");
-	run_begin(&r, 0, 1);
+	struct maker_run r = run_of(0, 1);
 	run_start(&r, -1);
 	run_numbers(&m, &r, 5, 0);
 	flush_run(&m, &r);
@@ -553,7 +547,7 @@ TEST(packet_missing_in_the_middle_is_a_gap, "OPEN-15")
 	struct ptrc_log_packet h;
 
 	make_sample(&p, POSIX_TRACE_APPEND, CLOSED);
-	size_t at = events_packet(&p, 2, &h);
+	size_t at = packet_at(&p, PTRC_LOG_EVENTS, 2, &h);
 	size_t next = at + sizeof(h) + ptrc_align8(h.length);
 	uint8_t *shorter = malloc(p.size);
 	memcpy(shorter, p.bytes, at);
@@ -571,18 +565,9 @@ TEST(damage_of_a_slice_in_a_ring, "OPEN-15")
 
 	/* Any packet's payload: all others are there. */
 	make_sample(&p, -POSIX_TRACE_LOOP, CLOSED);
-	for (size_t at = PTRC_LOG_RING_OFFSET; at + sizeof(h) < p.size;
-	     at += sizeof(h) + ptrc_align8(h.length)) {
-		memcpy(&h, p.bytes + at, sizeof(h));
-		/* The rest of the ring is empty, and what is behind it has no events. */
-		if (h.magic == 0)
-			break;
-		CHECK_EQ(h.magic, PTRC_LOG_PACKET_MAGIC);
-		if (h.type != PTRC_LOG_EVENTS)
-			continue;
+	for (size_t at; (at = packet_at(&p, PTRC_LOG_EVENTS, packets, &h)); packets++) {
 		flip(p.fd, at + sizeof(h) + 50, 0x10);
 		CHECK_EQ(check_remains(&p), p.count - h.event_count);
-		packets++;
 		flip(p.fd, at + sizeof(h) + 50, 0x10);
 	}
 	CHECK_GT(packets, 5);
@@ -631,28 +616,23 @@ TEST(damage_is_told_in_its_place_and_with_its_number, "OPEN-15")
 		bool is_ring = i % 2, is_header = i / 2 % 2;
 		/* With an index nobody needs the headers. */
 		enum ending ending = is_header ? CLOSED_WITHOUT_INDEX : CLOSED;
-		uint64_t first = 0, behind = 0, offsets[256];
+		uint64_t first = 0, behind = 0;
+		struct sample p = {.fd = -1};
 		struct ptrc_log_packet h;
-		size_t count = 0, chosen, size;
-		struct maker m;
-
-		maker_open(&m, maker_file(), is_ring ? POSIX_TRACE_LOOP : POSIX_TRACE_APPEND,
-			   1 << 20);
+		int count = 0;
+		struct maker m =
+			maker_new(is_ring ? POSIX_TRACE_LOOP : POSIX_TRACE_APPEND, 1 << 20);
 		for (int k = 0; k < 10; k++)
 			flush_numbers(&m, 1000, 0);
 		close_sample(&m, ending);
-		uint8_t *bytes = bytes_of(m.fd, &size);
-		for (size_t at = 0; at + sizeof(h) <= size; at += 8) {
-			memcpy(&h, bytes + at, sizeof(h));
-			if (h.magic == PTRC_LOG_PACKET_MAGIC && h.type == PTRC_LOG_EVENTS)
-				offsets[count++] = at;
-		}
+		sample_from(&p, &m, "numbers");
+		while (packet_at(&p, PTRC_LOG_EVENTS, count, &h))
+			count++;
 		CHECK_GE(count, 10);
-		chosen = i / 4 == 0 ? 0 : i / 4 == 1 ? count / 2 : count - 1;
-		memcpy(&h, bytes + offsets[chosen], sizeof(h));
-		free(bytes);
-		flip(m.fd, offsets[chosen] + (is_header ? 9 : sizeof(h) + 500), 0x10);
-		struct ptrc_log_stream *l = log_open(m.fd);
+		int chosen = i / 4 == 0 ? 0 : i / 4 == 1 ? count / 2 : count - 1;
+		size_t at = packet_at(&p, PTRC_LOG_EVENTS, chosen, &h);
+		flip(p.fd, at + (is_header ? 9 : sizeof(h) + 500), 0x10);
+		struct ptrc_log_stream *l = log_open(p.fd);
 		for (int round = 0; round < 2; round++) {
 			read_around_gap(l, &first, &behind);
 			CHECK_EQ(behind - first, h.event_count);
@@ -660,7 +640,7 @@ TEST(damage_is_told_in_its_place_and_with_its_number, "OPEN-15")
 			ptrc_log_stream_rewind(l);
 		}
 		ptrc_log_stream_close(l);
-		maker_free(&m);
+		free_sample(&p);
 	}
 }
 
@@ -671,40 +651,26 @@ TEST(several_gaps_are_told_each, "OPEN-15")
 
 	/* The headers of two packets: how many events each of them had is not known. */
 	make_sample(&p, POSIX_TRACE_APPEND, CLOSED_WITHOUT_INDEX);
-	flip(p.fd, events_packet(&p, 1, &h), 0x10);
-	flip(p.fd, events_packet(&p, 3, &h), 0x10);
-	struct ptrc_log_stream *l = log_open(p.fd);
-	CHECK_EQ(count_events(l, 2), p.count - 10);
-	struct ptrc_counts counts = counts_of(l);
+	flip(p.fd, packet_at(&p, PTRC_LOG_EVENTS, 1, &h), 0x10);
+	flip(p.fd, packet_at(&p, PTRC_LOG_EVENTS, 3, &h), 0x10);
+	struct ptrc_counts counts = check_gaps(&p, p.count - 10, 2);
 	CHECK_EQ(counts.pt_damaged_gaps, 2);
 	CHECK_EQ(counts.pt_uncounted_gaps, 2);
 	CHECK_EQ(counts.pt_damaged_events, 0);
 	CHECK_EQ(counts.pt_made_up_events, 4);
-	ptrc_log_stream_close(l);
 }
 
 TEST(a_packet_without_a_header_in_a_ring_without_an_end_is_no_damage, "OPEN-15")
 {
-	size_t at = PTRC_LOG_RING_OFFSET;
 	struct ptrc_log_packet h;
 	struct sample p;
 
 	make_sample(&p, -POSIX_TRACE_LOOP, NOT_CLOSED);
-	/* The second packet of events. */
-	for (;; at += sizeof(h) + ptrc_align8(h.length)) {
-		memcpy(&h, p.bytes + at, sizeof(h));
-		CHECK_EQ(h.magic, PTRC_LOG_PACKET_MAGIC);
-		if (h.type == PTRC_LOG_EVENTS && h.seq == 1)
-			break;
-	}
-	flip(p.fd, at + 9, 0x10);
-	struct ptrc_log_stream *l = log_open(p.fd);
-	CHECK_EQ(count_events(l, 1), p.count - h.event_count);
+	flip(p.fd, packet_at(&p, PTRC_LOG_EVENTS, 1, &h) + 9, 0x10);
+	struct ptrc_counts counts = check_gaps(&p, p.count - h.event_count, 1);
 	/* A keeper may have overwritten it since. */
-	CHECK_EQ(counts_of(l).pt_damaged_gaps, 0);
-	CHECK_EQ(counts_of(l).pt_damaged_events, 0);
-	ptrc_log_stream_close(l);
-	free_sample(&p);
+	CHECK_EQ(counts.pt_damaged_gaps, 0);
+	CHECK_EQ(counts.pt_damaged_events, 0);
 }
 
 TEST(a_cut_loses_only_what_is_behind_it, "OPEN-15")
@@ -717,7 +683,7 @@ TEST(a_cut_loses_only_what_is_behind_it, "OPEN-15")
 
 	make_sample(&p, POSIX_TRACE_APPEND, CLOSED);
 	for (int k = 0; k < 6; k++)
-		at[k] = events_packet(&p, k, &h[k]);
+		at[k] = packet_at(&p, PTRC_LOG_EVENTS, k, &h[k]);
 	for (size_t size = at[4]; size <= p.size; size++) {
 		size_t count = 0, whole = 0;
 
@@ -753,7 +719,7 @@ TEST(a_header_that_lies_is_damage, "OPEN-15")
 	make_sample(&p, POSIX_TRACE_APPEND, CLOSED_WITHOUT_INDEX);
 	for (size_t i = 0; i < 9; i++)
 		for (int more = -1; more <= 1; more += 2) {
-			size_t at = events_packet(&p, 2, &h);
+			size_t at = packet_at(&p, PTRC_LOG_EVENTS, 2, &h);
 			uint8_t *copy = malloc(p.size);
 
 			CHECK(copy);
@@ -761,10 +727,7 @@ TEST(a_header_that_lies_is_damage, "OPEN-15")
 			copy[at + fields[i]] = (uint8_t)(copy[at + fields[i]] + more);
 			sign(copy, p.size, at);
 			CHECK_EQ(pwrite(p.fd, copy, p.size, 0), p.size);
-			struct ptrc_log_stream *l = log_open(p.fd);
-			CHECK_EQ(count_events(l, 1), p.count - h.event_count);
-			CHECK_EQ(counts_of(l).pt_damaged_gaps, 1);
-			ptrc_log_stream_close(l);
+			CHECK_EQ(check_gaps(&p, p.count - h.event_count, 1).pt_damaged_gaps, 1);
 			free(copy);
 		}
 }
@@ -779,7 +742,7 @@ TEST(a_number_of_events_that_cannot_be_is_not_counted, "")
 		struct sample p;
 
 		make_sample(&p, POSIX_TRACE_APPEND, is_closed ? CLOSED_WITHOUT_INDEX : NOT_CLOSED);
-		size_t at = events_packet(&p, 2, &h);
+		size_t at = packet_at(&p, PTRC_LOG_EVENTS, 2, &h);
 		unsigned long others = p.count - h.event_count;
 		h.event_count = i < 2 ? h.event_count + 1 : 1000000000;
 		memcpy(p.bytes + at, &h, sizeof(h));
@@ -787,14 +750,11 @@ TEST(a_number_of_events_that_cannot_be_is_not_counted, "")
 		if (i >= 4)
 			p.bytes[at + sizeof(h) + h.length - 1] ^= 1;
 		CHECK_EQ(pwrite(p.fd, p.bytes, p.size, 0), p.size);
-		struct ptrc_log_stream *l = log_open(p.fd);
-		CHECK_EQ(count_events(l, 1), others);
-		struct ptrc_counts counts = counts_of(l);
+		struct ptrc_counts counts = check_gaps(&p, others, 1);
 		CHECK_EQ(counts.pt_damaged_gaps, 1);
 		CHECK_EQ(counts.pt_damaged_events, 0);
 		CHECK_EQ(counts.pt_uncounted_gaps, 1);
 		CHECK_EQ(counts.pt_log_events, is_closed ? p.count : others);
-		ptrc_log_stream_close(l);
 		free_sample(&p);
 	}
 }
@@ -822,11 +782,9 @@ TEST(sparse_file_costs_no_memory, "OPEN-15")
 			.bytes = (uint32_t)(size - sizeof(h) - sizeof(section))};
 		uint8_t event[PTRC_PACKED_HEAD_MAX], *to = event;
 		uint64_t key = ptrc_packed_key(0, 10);
-		struct maker m;
 		struct seen s;
 		int count = 0;
-
-		maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
+		struct maker m = maker_new(POSIX_TRACE_APPEND, 0);
 		flush_numbers(&m, 5, 0);
 		const off_t begin = (off_t)size_of(m.fd);
 		h.log_id = m.h->id;
@@ -857,8 +815,7 @@ TEST(sparse_file_costs_no_memory, "OPEN-15")
 			count += s.info.posix_event_id == 10;
 		CHECK_EQ(count, 5);
 		ptrc_log_stream_close(l);
-		close(m.fd);
-		maker_free(&m);
+		maker_end(&m);
 	}
 }
 
@@ -944,22 +901,18 @@ TEST(waits_for_a_keeper_that_is_finishing, "EXIT-02 OPEN-14")
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
 	struct posix_trace_status_info st;
-	struct maker m;
-	int fd = maker_file(), to_parent[2], to_keeper[2];
-	char c;
+	const struct harness_gate to_parent = harness_gate(), to_keeper = harness_gate();
+	struct maker m = maker_new(POSIX_TRACE_APPEND, 0);
 
-	maker_open(&m, fd, POSIX_TRACE_APPEND, 0);
-	CHECK_SYS(pipe(to_parent));
-	CHECK_SYS(pipe(to_keeper));
 	pid_t keeper = harness_fork();
 	if (keeper == 0) {
 		lock.l_start = PTRC_LOG_LOCK_KEEPER;
-		CHECK_SYS(fcntl(fd, F_SETLK, &lock));
-		CHECK_EQ(write(to_parent[1], "x", 1), 1);
-		CHECK_EQ(read(to_keeper[0], &c, 1), 1);
+		CHECK_SYS(fcntl(m.fd, F_SETLK, &lock));
+		harness_open(&to_parent);
+		harness_pass(&to_keeper);
 		lock.l_start = PTRC_LOG_LOCK_FINISHING;
-		CHECK_SYS(fcntl(fd, F_SETLK, &lock));
-		CHECK_EQ(write(to_parent[1], "x", 1), 1);
+		CHECK_SYS(fcntl(m.fd, F_SETLK, &lock));
+		harness_open(&to_parent);
 		/* The open has begun to wait, as nothing else lets the parent sleep. */
 		CHECK_EVENTUALLY(thread_state(getppid(), getppid()) == 'S');
 		flush_numbers(&m, 5, 0);
@@ -967,12 +920,12 @@ TEST(waits_for_a_keeper_that_is_finishing, "EXIT-02 OPEN-14")
 		_exit(0);
 	}
 	/* At work for a controller that lives, as far as can be told: no waiting. */
-	CHECK_EQ(read(to_parent[0], &c, 1), 1);
-	struct ptrc_log_stream *l = open_without_a_wait(fd);
+	harness_pass(&to_parent);
+	struct ptrc_log_stream *l = open_without_a_wait(m.fd);
 	ptrc_log_stream_close(l);
-	CHECK_EQ(write(to_keeper[1], "x", 1), 1);
-	CHECK_EQ(read(to_parent[0], &c, 1), 1);
-	l = log_open(fd);
+	harness_open(&to_keeper);
+	harness_pass(&to_parent);
+	l = log_open(m.fd);
 	ptrc_log_stream_status(l, &st);
 	CHECK_EQ(st.posix_stream_status, POSIX_TRACE_SUSPENDED);
 	ptrc_log_stream_close(l);
