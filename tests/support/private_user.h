@@ -5,8 +5,7 @@
  * whatever other tests do at the same time, and shows that no privilege is needed. For other users
  * the header has no effect.
  *
- * Include it once, before any case. PRIVATE_USER_BEFORE, if it is defined, is the name of a
- * function void(void) that is called before the program changes from root to the other user.
+ * Include it once, before any case.
  */
 #ifndef TESTS_PRIVATE_USER_H
 #define TESTS_PRIVATE_USER_H
@@ -88,9 +87,6 @@ static void private_user_run(char **argv, uid_t uid)
 	/* A second group for tests that need a set-group-ID program. */
 	gid_t groups[1] = {(gid_t)uid + 1};
 
-#ifdef PRIVATE_USER_BEFORE
-	PRIVATE_USER_BEFORE();
-#endif
 	if (setgroups(1, groups) < 0 || setresgid((gid_t)uid, (gid_t)uid, (gid_t)uid) < 0 ||
 	    setresuid(uid, uid, uid) < 0 || !private_user_can_exec())
 		_exit(PRIVATE_USER_UNFIT);
