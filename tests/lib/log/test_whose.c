@@ -17,11 +17,23 @@
 
 #define KIB ((size_t)1024)
 
-static trace_id_t log_of(pid_t pid, int log_policy, size_t log_bytes, int fd)
+static struct logged begin(void)
 {
-	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 256 * KIB, log_policy, log_bytes);
+	return create_logged(POSIX_TRACE_FLUSH, 256 * KIB, POSIX_TRACE_APPEND, 0);
+}
 
-	return ts_create_log(pid, &attr, fd);
+static struct logged start(void)
+{
+	return start_logged(POSIX_TRACE_FLUSH, 256 * KIB, POSIX_TRACE_APPEND, 0);
+}
+
+static struct logged begin_of(pid_t pid)
+{
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 256 * KIB, POSIX_TRACE_APPEND, 0);
+	struct logged s = {.fd = ts_temp_file()};
+
+	s.trid = ts_create_log(pid, &attr, s.fd);
+	return s;
 }
 
 static struct posixtrace_log_process process_at(trace_id_t log, unsigned long index)
@@ -51,20 +63,6 @@ static struct posixtrace_log_process only_one_of(trace_id_t log, pid_t pid)
 
 	CHECK_EQ(count_of(log, pid, &index), 1);
 	return process_at(log, index);
-}
-
-/* The closed log tells the machine, and this process once. */
-static void expect_told_once(int fd)
-{
-	trace_id_t log = ts_open_log(fd);
-	struct posixtrace_log_host host;
-
-	CHECK_OK(posixtrace_log_get_host(log, &host, sizeof(host)));
-	CHECK(host.ph_boot_id[0]);
-	struct posixtrace_log_process p = only_one_of(log, getpid());
-	CHECK_GT(p.pp_executable_size, 0);
-	CHECK_GT(p.pp_mapping_count, 0);
-	ts_close_log(log);
 }
 
 static void expect_text(const char *text, size_t size, const char *expected)
@@ -104,16 +102,15 @@ TEST(a_log_tells_the_machine, "", NEEDS_KEEPER)
 {
 	struct posixtrace_log_host host;
 	struct utsname name;
-	int fd = ts_temp_file();
 
 	CHECK_SYS(setenv("TZ", "XYZ-5:30", 1));
 	tzset();
-	trace_id_t trid = log_of(0, POSIX_TRACE_APPEND, 0, fd);
-	CHECK_EQ(posixtrace_log_get_host(trid, &host, sizeof(host)), EINVAL);
-	trid = ts_end_and_open_log(trid, fd);
-	CHECK_EQ(posixtrace_log_get_host(trid, NULL, sizeof(host)), EINVAL);
-	CHECK_EQ(posixtrace_log_get_host(trid, &host, sizeof(host.ph_size) - 1), EINVAL);
-	CHECK_OK(posixtrace_log_get_host(trid, &host, sizeof(host)));
+	struct logged s = begin();
+	CHECK_EQ(posixtrace_log_get_host(s.trid, &host, sizeof(host)), EINVAL);
+	trace_id_t log = ts_end_and_open_log(s.trid, s.fd);
+	CHECK_EQ(posixtrace_log_get_host(log, NULL, sizeof(host)), EINVAL);
+	CHECK_EQ(posixtrace_log_get_host(log, &host, sizeof(host.ph_size) - 1), EINVAL);
+	CHECK_OK(posixtrace_log_get_host(log, &host, sizeof(host)));
 	CHECK_EQ(host.ph_size, sizeof(host));
 	CHECK_SYS(uname(&name));
 	CHECK_STR_EQ(host.ph_name, name.nodename);
@@ -126,7 +123,7 @@ TEST(a_log_tells_the_machine, "", NEEDS_KEEPER)
 	CHECK_STR_EQ(host.ph_time_zone, "XYZ-5:30");
 	CHECK_EQ(host.ph_has_utc_offset, 1);
 	CHECK_EQ(host.ph_utc_offset, 19800);
-	ts_close_log(trid);
+	ts_close_log(log);
 }
 
 /* The build id of this program, as it is in memory. */
@@ -162,18 +159,17 @@ static int own_build_id(struct dl_phdr_info *info, size_t size, void *arg)
 TEST(a_log_tells_that_a_process_has_more_mappings_than_are_read, "", NEEDS_KEEPER)
 {
 	enum { PAGES = 50000, PAGE = 4096 };
-	int fd = ts_temp_file();
-	trace_id_t trid = log_of(0, POSIX_TRACE_APPEND, 0, fd);
+	struct logged s = begin();
 	char *pages =
 		mmap(NULL, (size_t)PAGES * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	/* Each page is a mapping, and a line of /proc/PID/maps. */
 	for (size_t i = 0; i < PAGES; i += 2)
 		CHECK_SYS(mprotect(pages + i * PAGE, PAGE, PROT_READ));
-	ts_emit(ts_id("event"), 0);
-	trid = ts_end_and_open_log(trid, fd);
-	CHECK(only_one_of(trid, getpid()).pp_are_mappings_cut);
-	ts_close_log(trid);
+	ts_emit(s.id, 0);
+	trace_id_t log = ts_end_and_open_log(s.trid, s.fd);
+	CHECK(only_one_of(log, getpid()).pp_are_mappings_cut);
+	ts_close_log(log);
 }
 
 TEST(a_log_tells_its_process, "", NEEDS_KEEPER)
@@ -184,27 +180,25 @@ TEST(a_log_tells_its_process, "", NEEDS_KEEPER)
 		size_t size;
 	} own = {.size = 0};
 	struct posixtrace_log_mapping m;
-	trace_event_id_t id = ts_id("event");
-	int fd = ts_temp_file();
 	unsigned long index, count = 0;
-	trace_id_t trid = log_of(0, POSIX_TRACE_APPEND, 0, fd);
+	struct logged s = begin();
 	size_t line_size = slurp("/proc/self/cmdline", line, sizeof(line));
 	ssize_t exe_size = CHECK_SYS(readlink("/proc/self/exe", exe, sizeof(exe)));
 	bool is_mapped = false;
 
 	dl_iterate_phdr(own_build_id, &own);
 	CHECK_SYS(prctl(PR_SET_NAME, "odd \x1b[31m)\n"));
-	ts_start(trid);
-	ts_emit(id, 1);
-	ts_shutdown(trid);
+	ts_start(s.trid);
+	ts_emit(s.id, 1);
+	ts_shutdown(s.trid);
 
-	struct ts_events events = ts_log_events(fd);
-	trid = ts_open_log(fd);
-	ssize_t at = ts_find(&events, id, 0);
+	struct ts_events events = ts_log_events(s.fd);
+	trace_id_t log = ts_open_log(s.fd);
+	ssize_t at = ts_find(&events, s.id, 0);
 	CHECK(at >= 0);
-	CHECK_OK(posixtrace_log_find_process(trid, getpid(), &events.at[at].info.posix_timestamp,
+	CHECK_OK(posixtrace_log_find_process(log, getpid(), &events.at[at].info.posix_timestamp,
 					     &index));
-	struct posixtrace_log_process p = process_at(trid, index);
+	struct posixtrace_log_process p = process_at(log, index);
 	CHECK_EQ(p.pp_pid, getpid());
 	CHECK_EQ(p.pp_has_ended, 0);
 	CHECK_EQ(p.pp_is_known, 1);
@@ -226,7 +220,7 @@ TEST(a_log_tells_its_process, "", NEEDS_KEEPER)
 
 	CHECK_EQ(p.pp_has_mappings, 1);
 	uintptr_t address = (uintptr_t)events.at[at].info.posix_prog_address;
-	for (; !posixtrace_log_get_mapping(trid, index, count, &m, sizeof(m)); count++) {
+	for (; !posixtrace_log_get_mapping(log, index, count, &m, sizeof(m)); count++) {
 		if (address < m.pm_start || address >= m.pm_end)
 			continue;
 		is_mapped = true;
@@ -237,11 +231,11 @@ TEST(a_log_tells_its_process, "", NEEDS_KEEPER)
 	}
 	CHECK_EQ(count, p.pp_mapping_count);
 	CHECK(is_mapped);
-	CHECK_EQ(posixtrace_log_get_process(trid, 1000, &p, sizeof(p)), ENODATA);
-	CHECK_EQ(posixtrace_log_get_mapping(trid, 1000, 0, &m, sizeof(m)), ENODATA);
-	CHECK_EQ(posixtrace_log_find_process(trid, 1, &p.pp_from, &index), ENODATA);
-	CHECK_EQ(posixtrace_log_find_process(trid, getpid(), NULL, &index), EINVAL);
-	ts_close_log(trid);
+	CHECK_EQ(posixtrace_log_get_process(log, 1000, &p, sizeof(p)), ENODATA);
+	CHECK_EQ(posixtrace_log_get_mapping(log, 1000, 0, &m, sizeof(m)), ENODATA);
+	CHECK_EQ(posixtrace_log_find_process(log, 1, &p.pp_from, &index), ENODATA);
+	CHECK_EQ(posixtrace_log_find_process(log, getpid(), NULL, &index), EINVAL);
+	ts_close_log(log);
 }
 
 static intptr_t rename_process(const void *arg, size_t arg_bytes)
@@ -254,17 +248,16 @@ static intptr_t rename_process(const void *arg, size_t arg_bytes)
  * programs are told. */
 static void tell_another_program(bool is_told)
 {
-	int fd = ts_temp_file();
 	struct ts_target target = ts_target_fork();
-	trace_id_t trid = log_of(target.pid, POSIX_TRACE_APPEND, 0, fd);
+	struct logged s = begin_of(target.pid);
 	struct ptrc_stream_header *h = find_stream();
-	pid_t keeper = keeper_of(trid);
+	pid_t keeper = keeper_of(s.trid);
 	unsigned long first = 0;
 
 	CHECK_EQ(ts_target_call(&target, rename_process, "before", 7), 0);
-	ts_start(trid);
+	ts_start(s.trid);
 	ts_target_emit(&target, ts_target_id(&target, "event"), 1);
-	ts_flush(trid);
+	ts_flush(s.trid);
 	CHECK_SYS(kill(keeper, SIGSTOP));
 	ts_target_exec(&target);
 	CHECK_EQ(ts_target_call(&target, rename_process, "behind", 7), 0);
@@ -272,65 +265,62 @@ static void tell_another_program(bool is_told)
 	for (uint32_t i = 0; i < PTRC_ARRIVALS && !is_told; i++)
 		h->arrival[i].pid = 0;
 	CHECK_SYS(kill(keeper, SIGCONT));
-	ts_flush(trid);
+	ts_flush(s.trid);
 	/* What is known already is not written again. */
 	ts_target_emit(&target, ts_target_id(&target, "event"), 3);
-	ts_flush(trid);
+	ts_flush(s.trid);
 	ts_target_end(&target);
-	trid = ts_end_and_open_log(trid, fd);
-	CHECK_EQ(count_of(trid, target.pid, &first), 2);
-	struct posixtrace_log_process p = process_at(trid, first);
+	trace_id_t log = ts_end_and_open_log(s.trid, s.fd);
+	CHECK_EQ(count_of(log, target.pid, &first), 2);
+	struct posixtrace_log_process p = process_at(log, first);
 	expect_text(p.pp_name, p.pp_name_size, "before");
-	p = process_at(trid, first + 1);
+	p = process_at(log, first + 1);
 	expect_text(p.pp_name, p.pp_name_size, "behind");
-	ts_close_log(trid);
+	ts_close_log(log);
 }
 
 TEST(another_program_is_told_anew, "", NEEDS_KEEPER)
 {
-	tell_another_program(true);
-}
-
-TEST(another_program_is_seen_by_its_first_event, "", NEEDS_KEEPER)
-{
-	tell_another_program(false);
+	for (int is_told = 0; is_told < 2; is_told++) {
+		NOTE("the keeper %s", is_told ? "is told" : "sees an event");
+		tell_another_program(is_told);
+	}
 }
 
 TEST(events_before_an_exec_are_not_of_the_program_that_is_seen_after_it, "", NEEDS_KEEPER)
 {
-	int fd = ts_temp_file();
 	struct ts_target target = ts_target_fork();
-	trace_id_t trid = log_of(target.pid, POSIX_TRACE_APPEND, 0, fd);
-	pid_t keeper = keeper_of(trid);
+	struct logged s = begin_of(target.pid);
+	pid_t keeper = keeper_of(s.trid);
 	struct posixtrace_log_process p;
 	unsigned long index;
 
 	CHECK_EQ(ts_target_call(&target, rename_process, "before", 7), 0);
-	ts_start(trid);
+	ts_start(s.trid);
 	CHECK_SYS(kill(keeper, SIGSTOP));
 	ts_target_emit(&target, ts_target_id(&target, "event"), 1);
 	ts_target_exec(&target);
 	CHECK_EQ(ts_target_call(&target, rename_process, "behind", 7), 0);
 	CHECK_SYS(kill(keeper, SIGCONT));
-	ts_flush(trid);
+	ts_flush(s.trid);
 	ts_target_emit(&target, ts_target_id(&target, "event"), 2);
-	ts_flush(trid);
+	ts_flush(s.trid);
 	ts_target_end(&target);
-	trid = ts_end_and_open_log(trid, fd);
-	struct ts_events events = ts_read_log(trid);
+	trace_id_t log = ts_end_and_open_log(s.trid, s.fd);
+	struct ts_events events = ts_read_log(log);
 	const struct ts_event *at[3] = {NULL};
 	for (size_t i = 0; i < events.count; i++)
 		if (events.at[i].info.posix_event_id > POSIX_TRACE_UNNAMED_USEREVENT)
 			at[at[1] ? 2 : 1] = &events.at[i];
 	for (int i = 1; i <= 2; i++) {
 		CHECK(at[i] != NULL);
-		CHECK_OK(posixtrace_log_find_process(trid, target.pid, &at[i]->info.posix_timestamp,
+		CHECK_OK(posixtrace_log_find_process(log, target.pid, &at[i]->info.posix_timestamp,
 						     &index));
-		p = process_at(trid, index);
+		p = process_at(log, index);
 		expect_text(p.pp_name, p.pp_name_size, i == 1 ? "" : "behind");
 		CHECK_EQ(p.pp_has_command_line, i == 2);
 	}
-	ts_close_log(trid);
+	ts_close_log(log);
 }
 
 TEST(children_are_told_too, "", NEEDS_KEEPER)
@@ -359,100 +349,63 @@ TEST(children_are_told_too, "", NEEDS_KEEPER)
 
 TEST(of_a_dead_process_the_log_tells_the_pid, "", NEEDS_KEEPER)
 {
-	int fd = ts_temp_file();
 	struct ts_target target = ts_target_fork();
-	trace_id_t trid = log_of(target.pid, POSIX_TRACE_APPEND, 0, fd);
+	struct logged s = begin_of(target.pid);
 
-	ts_start(trid);
-	pid_t keeper = keeper_of(trid);
+	ts_start(s.trid);
+	pid_t keeper = keeper_of(s.trid);
 	CHECK_SYS(kill(keeper, SIGSTOP));
 	ts_target_emit(&target, ts_target_id(&target, "event"), 1);
 	ts_target_kill(&target);
 	CHECK_SYS(kill(keeper, SIGCONT));
-	ts_shutdown(trid);
-	struct ts_events events = ts_log_events(fd);
-	trid = ts_open_log(fd);
+	ts_shutdown(s.trid);
+	struct ts_events events = ts_log_events(s.fd);
+	trace_id_t log = ts_open_log(s.fd);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_UNNAMED_USEREVENT + 1), 1);
-	struct posixtrace_log_process p = only_one_of(trid, target.pid);
+	struct posixtrace_log_process p = only_one_of(log, target.pid);
 	CHECK_EQ(p.pp_has_ended, 1);
 	CHECK_EQ(p.pp_executable_size + p.pp_build_id_size + p.pp_mapping_count, 0);
 	CHECK_EQ(p.pp_has_command_line, 0);
-	ts_close_log(trid);
+	ts_close_log(log);
 }
 
-TEST(a_ring_keeps_what_it_tells, "", NEEDS_KEEPER)
+TEST(a_log_tells_each_process_once_whatever_happens, "", NEEDS_KEEPER)
 {
-	trace_event_id_t id = ts_id("event");
-	int fd = ts_temp_file();
-	trace_id_t trid = log_of(0, POSIX_TRACE_LOOP, 256 * KIB, fd);
+	static const char *const happens[] = {"a ring goes round six times", "a clear",
+					      "a keeper is killed"};
 
-	ts_start(trid);
-	/* Six laps. */
-	for (uint32_t i = 0; i < 150; i++) {
-		emit_run(id, i * 10, i * 10 + 10, 1000);
-		ts_flush(trid);
+	for (int i = 0; i < 3; i++) {
+		int policy = i == 0 ? POSIX_TRACE_LOOP : POSIX_TRACE_APPEND;
+		struct logged s = start_logged(POSIX_TRACE_FLUSH, 256 * KIB, policy, 256 * KIB);
+		struct posixtrace_log_host host;
+
+		NOTE("%s", happens[i]);
+		for (uint32_t n = 0; n < (i == 0 ? 150 : 1); n++) {
+			emit_run(s.id, n * 10, n * 10 + 10, 1000);
+			ts_flush(s.trid);
+		}
+		if (i == 1)
+			ts_clear(s.trid);
+		if (i == 2)
+			kill_keeper(s.trid);
+		ts_emit(s.id, 2);
+		ts_flush(s.trid);
+		trace_id_t log = ts_end_and_open_log(s.trid, s.fd);
+		CHECK_OK(posixtrace_log_get_host(log, &host, sizeof(host)));
+		CHECK(host.ph_boot_id[0]);
+		struct posixtrace_log_process p = only_one_of(log, getpid());
+		CHECK_GT(p.pp_executable_size, 0);
+		CHECK_GT(p.pp_mapping_count, 0);
+		ts_close_log(log);
 	}
-	ts_shutdown(trid);
-	expect_told_once(fd);
 }
 
-TEST(a_pipe_gets_it_too, "", NEEDS_KEEPER)
+/* Takes a description of a process, with this command line. */
+static void take(struct ptrc_log_whose *x, struct ptrc_log_process head, const char *line)
 {
-	int ends[2], fd = ts_temp_file();
-	struct drain drain = {0};
-
-	open_pipe(ends, 0);
-	drain_start(&drain, ends[0], fd);
-	trace_id_t trid = log_of(0, POSIX_TRACE_APPEND, 0, ends[1]);
-	close(ends[1]);
-	ts_start(trid);
-	ts_emit(ts_id("event"), 1);
-	ts_shutdown(trid);
-	ts_join(drain.thread);
-	expect_told_once(fd);
-}
-
-TEST(a_clear_takes_nothing_of_it, "", NEEDS_KEEPER)
-{
-	trace_event_id_t id = ts_id("event");
-	int fd = ts_temp_file();
-	trace_id_t trid = log_of(0, POSIX_TRACE_APPEND, 0, fd);
-
-	ts_start(trid);
-	ts_emit(id, 1);
-	ts_flush(trid);
-	CHECK_OK(posix_trace_clear(trid));
-	ts_emit(id, 2);
-	ts_shutdown(trid);
-	expect_told_once(fd);
-}
-
-TEST(a_new_keeper_does_not_tell_it_twice, "", NEEDS_KEEPER)
-{
-	trace_event_id_t id = ts_id("event");
-	int fd = ts_temp_file();
-	trace_id_t trid = log_of(0, POSIX_TRACE_APPEND, 0, fd);
-
-	ts_start(trid);
-	ts_emit(id, 1);
-	ts_flush(trid);
-	pid_t keeper = keeper_of(trid);
-	CHECK_SYS(kill(keeper, SIGKILL));
-	ts_emit(id, 2);
-	ts_flush(trid);
-	ts_shutdown(trid);
-	expect_told_once(fd);
-}
-
-/* Takes a description of a process with this command line. */
-static void take_description(struct ptrc_log_whose *x, int32_t pid, int64_t from_ns,
-			     const char *line)
-{
-	struct ptrc_log_process head = {.from_ns = from_ns,
-					.pid = pid,
-					.exe_bytes = 2,
-					.line_bytes = (uint32_t)strlen(line)};
-	size_t size = sizeof(head) + 2 + head.line_bytes;
+	head.exe_bytes = 2;
+	head.line_bytes = (uint32_t)strlen(line);
+	size_t size = sizeof(head) + head.exe_bytes + head.line_bytes;
 	uint8_t *payload = calloc(1, size + 8);
 
 	CHECK(payload);
@@ -462,57 +415,50 @@ static void take_description(struct ptrc_log_whose *x, int32_t pid, int64_t from
 	CHECK_OK(ptrc_log_whose_take(x, PTRC_LOG_PROCESS, payload, size));
 }
 
-TEST(the_description_that_was_written_last_is_kept, "")
+static struct posixtrace_log_process taken(struct ptrc_log_whose *x, unsigned long index)
 {
-	struct ptrc_log_whose x = {0};
 	struct posixtrace_log_process p;
 
-	/* The first two are equal, so one of them is dropped before the last one comes. */
-	take_description(&x, 8, 1000, "other");
-	take_description(&x, 8, 1000, "other");
-	take_description(&x, 7, 1000, "first");
-	ptrc_log_whose_sort(&x);
-	take_description(&x, 7, 1001, "second");
-	ptrc_log_whose_sort(&x);
-	CHECK_EQ(x.process_count, 2);
-	CHECK_OK(ptrc_log_whose_process(&x, 0, &p));
-	expect_text(p.pp_command_line, p.pp_command_line_size, "second");
-	ptrc_log_whose_free(&x);
+	CHECK_OK(ptrc_log_whose_process(x, index, &p));
+	return p;
 }
 
-/* Takes a description of a process that says when it started, or, with the flag PTRC_LOG_PROCESS_GONE, nothing. */
-static void take_bare(struct ptrc_log_whose *x, int64_t from_s, int64_t start_s, uint32_t flags)
+TEST(the_description_that_was_written_last_is_kept, "")
 {
-	struct ptrc_log_process *head = calloc(1, sizeof(*head));
+	const struct ptrc_log_process first = {.pid = 7, .from_ns = 1000},
+				      second = {.pid = 7, .from_ns = 1001},
+				      other = {.pid = 8, .from_ns = 1000};
+	struct ptrc_log_whose x = {0};
 
-	CHECK(head);
-	*head = (struct ptrc_log_process){.pid = 7,
-					  .from_ns = from_s * 1000000000,
-					  .start_ns = start_s * 1000000000,
-					  .flags = flags};
-	CHECK_OK(ptrc_log_whose_take(x, PTRC_LOG_PROCESS, (uint8_t *)head, sizeof(*head)));
+	/* The first two are equal, so one of them is dropped before the last one comes. */
+	take(&x, other, "other");
+	take(&x, other, "other");
+	take(&x, first, "first");
+	ptrc_log_whose_sort(&x);
+	take(&x, second, "second");
+	ptrc_log_whose_sort(&x);
+	CHECK_EQ(x.process_count, 2);
+	struct posixtrace_log_process p = taken(&x, 0);
+	expect_text(p.pp_command_line, p.pp_command_line_size, "second");
+	ptrc_log_whose_free(&x);
 }
 
 /* Takes an observer's description of a process, with the kernel's time of its exec, or a keeper's, without one. */
 static void take_exec(struct ptrc_log_whose *x, int32_t pid, int64_t from_ns, int64_t observed_ns)
 {
-	struct ptrc_log_process *head = calloc(1, sizeof(*head));
-
-	CHECK(head);
-	*head = (struct ptrc_log_process){.pid = pid,
-					  .from_ns = from_ns,
-					  .start_ns = 1,
-					  .flags = PTRC_LOG_PROCESS_KNOWN,
-					  .observed_ns = observed_ns};
+	struct ptrc_log_process head = {.pid = pid,
+					.from_ns = from_ns,
+					.start_ns = 1,
+					.flags = PTRC_LOG_PROCESS_KNOWN,
+					.observed_ns = observed_ns};
 	if (!observed_ns)
-		head->flags |= PTRC_LOG_PROCESS_USER;
-	CHECK_OK(ptrc_log_whose_take(x, PTRC_LOG_PROCESS, (uint8_t *)head, sizeof(*head)));
+		head.flags |= PTRC_LOG_PROCESS_USER;
+	take(x, head, "");
 }
 
 TEST(a_program_that_is_executed_again_at_once_has_an_entry, "")
 {
 	struct ptrc_log_whose x = {0};
-	struct posixtrace_log_process p;
 
 	/* Each program is described when it starts and when it has ended, the first one also by the keeper. */
 	take_exec(&x, 7, 1000, 10);
@@ -528,47 +474,50 @@ TEST(a_program_that_is_executed_again_at_once_has_an_entry, "")
 	take_exec(&x, 8, 9000000, 0);
 	ptrc_log_whose_sort(&x);
 	CHECK_EQ(x.process_count, 3);
-	for (unsigned long i = 0; i < 3; i++) {
-		CHECK_OK(ptrc_log_whose_process(&x, i, &p));
-		CHECK_EQ(p.pp_from.tv_nsec, 1000 * (i + 1));
-	}
+	for (unsigned long i = 0; i < 3; i++)
+		CHECK_EQ(taken(&x, i).pp_from.tv_nsec, 1000 * (i + 1));
 	ptrc_log_whose_free(&x);
 }
 
 TEST(an_empty_description_is_dropped_if_a_later_one_is_of_the_process, "")
 {
+	const int64_t s = 1000000000;
+	const struct ptrc_log_process empty = {
+		.pid = 7, .from_ns = s, .flags = PTRC_LOG_PROCESS_GONE};
+	struct ptrc_log_process head = {.pid = 7, .flags = PTRC_LOG_PROCESS_KNOWN};
 	struct ptrc_log_whose x = {0};
-	struct posixtrace_log_process p;
 
-	take_bare(&x, 1, 0, PTRC_LOG_PROCESS_GONE);
-	take_bare(&x, 3, 2, PTRC_LOG_PROCESS_KNOWN); /* another process with this pid */
+	take(&x, empty, "");
+	head.from_ns = 3 * s;
+	head.start_ns = 2 * s; /* another process with this pid */
+	take(&x, head, "");
 	ptrc_log_whose_sort(&x);
 	CHECK_EQ(x.process_count, 2);
-	take_bare(&x, 2, 1, PTRC_LOG_PROCESS_KNOWN);
+	head.from_ns = 2 * s;
+	head.start_ns = s;
+	take(&x, head, "");
 	ptrc_log_whose_sort(&x);
 	CHECK_EQ(x.process_count, 2);
-	CHECK_OK(ptrc_log_whose_process(&x, 0, &p));
-	CHECK(p.pp_is_known && !p.pp_has_ended);
+	CHECK(taken(&x, 0).pp_is_known && !taken(&x, 0).pp_has_ended);
 	ptrc_log_whose_free(&x);
 }
 
 TEST(command_lines_can_be_left_out, "", NEEDS_KEEPER)
 {
-	int fd = ts_temp_file();
-	trace_id_t trid = log_of(0, POSIX_TRACE_APPEND, 0, fd);
+	struct logged s = begin();
 
-	CHECK_OK(posixtrace_set_command_line(trid, 0));
-	ts_start(trid);
-	ts_emit(ts_id("event"), 1);
-	ts_shutdown(trid);
-	CHECK_EQ(posixtrace_set_command_line(trid, 0), EINVAL);
-	trid = ts_open_log(fd);
-	CHECK_EQ(posixtrace_set_command_line(trid, 0), EINVAL);
-	struct posixtrace_log_process p = only_one_of(trid, getpid());
+	CHECK_OK(posixtrace_set_command_line(s.trid, 0));
+	ts_start(s.trid);
+	ts_emit(s.id, 1);
+	ts_shutdown(s.trid);
+	CHECK_EQ(posixtrace_set_command_line(s.trid, 0), EINVAL);
+	trace_id_t log = ts_open_log(s.fd);
+	CHECK_EQ(posixtrace_set_command_line(log, 0), EINVAL);
+	struct posixtrace_log_process p = only_one_of(log, getpid());
 	CHECK_EQ(p.pp_has_command_line, 0);
 	CHECK_EQ(p.pp_command_line_size, 0);
 	CHECK_GT(p.pp_executable_size, 0);
-	ts_close_log(trid);
+	ts_close_log(log);
 }
 
 /* Damages the packets of these types. Returns how many. */
@@ -593,19 +542,16 @@ static unsigned int damage(int fd, uint16_t type, uint16_t other)
 
 TEST(damage_there_costs_no_event, "", NEEDS_KEEPER)
 {
-	trace_event_id_t id = ts_id("event");
-	int fd = ts_temp_file();
-	trace_id_t trid = log_of(0, POSIX_TRACE_APPEND, 0, fd);
+	struct logged s = start();
 	unsigned long first;
 
-	ts_start(trid);
-	emit_run(id, 0, 10, 100);
-	ts_shutdown(trid);
-	CHECK_EQ(damage(fd, PTRC_LOG_PROCESS, PTRC_LOG_HOST), 2);
-	ts_expect_in_log(fd, id, 0, 9);
-	trid = ts_open_log(fd);
-	CHECK_EQ(count_of(trid, getpid(), &first), 0);
-	ts_close_log(trid);
+	emit_run(s.id, 0, 10, 100);
+	ts_shutdown(s.trid);
+	CHECK_EQ(damage(s.fd, PTRC_LOG_PROCESS, PTRC_LOG_HOST), 2);
+	ts_expect_in_log(s.fd, s.id, 0, 9);
+	trace_id_t log = ts_open_log(s.fd);
+	CHECK_EQ(count_of(log, getpid(), &first), 0);
+	ts_close_log(log);
 }
 
 /* ---- threads ---- */
@@ -707,40 +653,38 @@ TEST(a_log_tells_the_names_of_threads, "", NEEDS_KEEPER)
 	static struct named first, second;
 	struct posixtrace_log_thread t;
 	struct timespec time = {.tv_sec = 1};
-	int fd = ts_temp_file();
-	trace_id_t trid = log_of(0, POSIX_TRACE_APPEND, 0, fd);
+	struct logged s = start();
 	unsigned long index;
 
-	ts_start(trid);
-	ts_emit(ts_id("event"), 1);
+	ts_emit(s.id, 1);
 	start_named(&first, "a name of 15 by", NULL);
 	start_named(&second, "two\n\xff", "three");
-	ts_flush(trid);
-	CHECK_EQ(posixtrace_log_get_thread(trid, 0, &t, sizeof(t)), EINVAL);
-	CHECK_EQ(posixtrace_log_find_thread(trid, getpid(), 1, &time, &index), EINVAL);
+	ts_flush(s.trid);
+	CHECK_EQ(posixtrace_log_get_thread(s.trid, 0, &t, sizeof(t)), EINVAL);
+	CHECK_EQ(posixtrace_log_find_thread(s.trid, getpid(), 1, &time, &index), EINVAL);
 	sem_post(&second.go);
 	wait_for(&second.is_done);
 	/* Within a second no thread is looked at again. */
-	CHECK_EVENTUALLY((ts_flush(trid), names_in(fd)) == 3);
-	ts_shutdown(trid);
-	expect_name_at(fd, &first, 1, "a name of 15 by");
-	expect_name_at(fd, &second, 1, "two\n\xff");
-	trid = ts_open_log(fd);
+	CHECK_EVENTUALLY((ts_flush(s.trid), names_in(s.fd)) == 3);
+	ts_shutdown(s.trid);
+	expect_name_at(s.fd, &first, 1, "a name of 15 by");
+	expect_name_at(s.fd, &second, 1, "two\n\xff");
+	trace_id_t log = ts_open_log(s.fd);
 	/* Two names of the second one; the first thread of the process is not among them. */
-	CHECK_OK(posixtrace_log_get_thread(trid, 2, &t, sizeof(t)));
-	CHECK_EQ(posixtrace_log_get_thread(trid, 3, &t, sizeof(t)), ENODATA);
-	CHECK_EQ(posixtrace_log_get_thread(trid, 0, NULL, sizeof(t)), EINVAL);
-	CHECK_EQ(posixtrace_log_get_thread(trid, 0, &t, sizeof(t.pt_size) - 1), EINVAL);
+	CHECK_OK(posixtrace_log_get_thread(log, 2, &t, sizeof(t)));
+	CHECK_EQ(posixtrace_log_get_thread(log, 3, &t, sizeof(t)), ENODATA);
+	CHECK_EQ(posixtrace_log_get_thread(log, 0, NULL, sizeof(t)), EINVAL);
+	CHECK_EQ(posixtrace_log_get_thread(log, 0, &t, sizeof(t.pt_size) - 1), EINVAL);
 	time.tv_sec = INT64_MAX;
-	CHECK_OK(posixtrace_log_find_thread(trid, getpid(), second.tid, &time, &index));
-	CHECK_OK(posixtrace_log_get_thread(trid, index, &t, sizeof(t)));
+	CHECK_OK(posixtrace_log_find_thread(log, getpid(), second.tid, &time, &index));
+	CHECK_OK(posixtrace_log_get_thread(log, index, &t, sizeof(t)));
 	expect_text(t.pt_name, t.pt_name_size, "three");
 	/* What was before its first event is not its. */
 	time.tv_sec = 1;
-	CHECK_EQ(posixtrace_log_find_thread(trid, getpid(), second.tid, &time, &index), ENODATA);
-	CHECK_EQ(posixtrace_log_find_thread(trid, getpid(), getpid(), &time, &index), ENODATA);
-	CHECK_EQ(posixtrace_log_find_thread(trid, getpid(), second.tid, NULL, &index), EINVAL);
-	ts_close_log(trid);
+	CHECK_EQ(posixtrace_log_find_thread(log, getpid(), second.tid, &time, &index), ENODATA);
+	CHECK_EQ(posixtrace_log_find_thread(log, getpid(), getpid(), &time, &index), ENODATA);
+	CHECK_EQ(posixtrace_log_find_thread(log, getpid(), second.tid, NULL, &index), EINVAL);
+	ts_close_log(log);
 	end_named(&first);
 	end_named(&second);
 }
@@ -748,83 +692,75 @@ TEST(a_log_tells_the_names_of_threads, "", NEEDS_KEEPER)
 TEST(a_thread_that_begins_and_ends_between_two_flushes_has_a_name, "", NEEDS_KEEPER)
 {
 	static struct named n;
-	int fd = ts_temp_file();
-	trace_id_t trid = log_of(0, POSIX_TRACE_APPEND, 0, fd);
+	struct logged s = start();
 
-	ts_start(trid);
-	ts_emit(ts_id("event"), 1);
-	ts_flush(trid);
-	pid_t keeper = keeper_of(trid);
+	ts_emit(s.id, 1);
+	ts_flush(s.trid);
+	pid_t keeper = keeper_of(s.trid);
 	/* It has looked at the process. */
 	ts_wait_turns(keeper, 2);
 	start_named(&n, "between", NULL);
 	ts_wait_turns(keeper, 2);
 	end_named(&n);
-	ts_flush(trid);
-	ts_shutdown(trid);
-	expect_name_at(fd, &n, 1, "between");
+	ts_flush(s.trid);
+	ts_shutdown(s.trid);
+	expect_name_at(s.fd, &n, 1, "between");
 }
 
 TEST(a_thread_that_ended_has_no_name_of_another, "", NEEDS_KEEPER)
 {
 	static struct named seen, ended;
-	int fd = ts_temp_file();
-	trace_id_t trid = log_of(0, POSIX_TRACE_APPEND, 0, fd);
+	struct logged s = start();
 
-	ts_start(trid);
-	ts_emit(ts_id("event"), 1);
+	ts_emit(s.id, 1);
 	start_named(&seen, "seen", NULL);
-	ts_flush(trid);
+	ts_flush(s.trid);
 	/* It keeps its name when it has ended. */
 	end_named(&seen);
 	/* Nobody can look at the other one. */
-	pid_t keeper = keeper_of(trid);
+	pid_t keeper = keeper_of(s.trid);
 	CHECK_SYS(kill(keeper, SIGSTOP));
 	start_named(&ended, "ended", NULL);
 	end_named(&ended);
 	CHECK_SYS(kill(keeper, SIGCONT));
-	ts_flush(trid);
-	ts_shutdown(trid);
-	expect_name_at(fd, &seen, 1, "seen");
-	expect_name_at(fd, &ended, 1, "");
+	ts_flush(s.trid);
+	ts_shutdown(s.trid);
+	expect_name_at(s.fd, &seen, 1, "seen");
+	expect_name_at(s.fd, &ended, 1, "");
 }
 
 TEST(damaged_names_of_threads_cost_no_event, "", NEEDS_KEEPER)
 {
 	static struct named n;
-	int fd = ts_temp_file();
-	trace_id_t trid = log_of(0, POSIX_TRACE_APPEND, 0, fd);
+	struct logged s = start();
 	struct posixtrace_log_thread t;
 
-	ts_start(trid);
 	start_named(&n, "name", NULL);
-	ts_flush(trid);
-	ts_shutdown(trid);
+	ts_flush(s.trid);
+	ts_shutdown(s.trid);
 	end_named(&n);
-	CHECK_EQ(damage(fd, PTRC_LOG_THREADS, PTRC_LOG_THREADS), 1);
-	struct ts_events events = ts_log_events(fd);
+	CHECK_EQ(damage(s.fd, PTRC_LOG_THREADS, PTRC_LOG_THREADS), 1);
+	struct ts_events events = ts_log_events(s.fd);
 	CHECK(events.count > 0);
-	trid = ts_open_log(fd);
-	CHECK_EQ(posixtrace_log_get_thread(trid, 0, &t, sizeof(t)), ENODATA);
-	CHECK_EQ(counts_of(trid).pt_damaged_parts, 1);
-	ts_close_log(trid);
+	trace_id_t log = ts_open_log(s.fd);
+	CHECK_EQ(posixtrace_log_get_thread(log, 0, &t, sizeof(t)), ENODATA);
+	CHECK_EQ(counts_of(log).pt_damaged_parts, 1);
+	ts_close_log(log);
 }
 
 TEST(a_log_tells_the_clocks, "", NEEDS_KEEPER)
 {
 	struct posixtrace_log_clock c, before;
-	int fd = ts_temp_file();
-	trace_id_t trid = log_of(0, POSIX_TRACE_APPEND, 0, fd);
+	struct logged s = start();
 	unsigned long count = 0;
 
-	ts_start(trid);
-	ts_emit(ts_id("event"), 1);
-	ts_flush(trid);
-	ts_shutdown(trid);
-	struct ts_events events = ts_log_events(fd);
-	trid = ts_open_log(fd);
-	CHECK_EQ(posixtrace_log_get_clock(trid, 0, NULL, sizeof(c)), EINVAL);
-	for (; !posixtrace_log_get_clock(trid, count, &c, sizeof(c)); before = c, count++) {
+	ts_emit(s.id, 1);
+	ts_flush(s.trid);
+	ts_shutdown(s.trid);
+	struct ts_events events = ts_log_events(s.fd);
+	trace_id_t log = ts_open_log(s.fd);
+	CHECK_EQ(posixtrace_log_get_clock(log, 0, NULL, sizeof(c)), EINVAL);
+	for (; !posixtrace_log_get_clock(log, count, &c, sizeof(c)); before = c, count++) {
 		CHECK_EQ(c.pk_size, sizeof(c));
 		CHECK_GE(c.pk_window_ns, 0);
 		/* The readings belong together. */
@@ -842,25 +778,22 @@ TEST(a_log_tells_the_clocks, "", NEEDS_KEEPER)
 	CHECK_GE(count, 2);
 	/* The last one is from behind the last event. */
 	CHECK_GE(ts_time_ns(&before.pk_time), time_at(&events, events.count - 1));
-	CHECK_EQ(posixtrace_log_get_clock(trid, count, &c, sizeof(c)), ENODATA);
-	ts_close_log(trid);
+	CHECK_EQ(posixtrace_log_get_clock(log, count, &c, sizeof(c)), ENODATA);
+	ts_close_log(log);
 }
 
 TEST(the_clocks_are_told_again_as_the_log_grows_older, "", NEEDS_KEEPER)
 {
 	struct posixtrace_log_clock c;
-	int fd = ts_temp_file();
-	trace_id_t trid = log_of(0, POSIX_TRACE_APPEND, 0, fd);
+	struct logged s = start();
 
-	ts_start(trid);
-	ts_emit(ts_id("event"), 1);
-	ts_flush(trid);
+	ts_emit(s.id, 1);
+	ts_flush(s.trid);
 	harness_sleep_ms(1100);
-	ts_emit(ts_id("event"), 2);
-	ts_flush(trid);
-	ts_shutdown(trid);
-	trid = ts_open_log(fd);
+	ts_emit(s.id, 2);
+	ts_flush(s.trid);
+	trace_id_t log = ts_end_and_open_log(s.trid, s.fd);
 	/* Those of the begin, of the second flush and of the end. */
-	CHECK_OK(posixtrace_log_get_clock(trid, 2, &c, sizeof(c)));
-	ts_close_log(trid);
+	CHECK_OK(posixtrace_log_get_clock(log, 2, &c, sizeof(c)));
+	ts_close_log(log);
 }
