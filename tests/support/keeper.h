@@ -10,6 +10,23 @@
 #include "include/posixtrace-private.h"
 #include "tests/support/logs.h"
 
+/* Stores the path of a shared object of this user, as lib/base/shmdir.h has it. */
+#define OBJECT_PATH 64
+
+__attribute__((unused)) static void object_path(char path[OBJECT_PATH], char kind, uint64_t id)
+{
+	snprintf(path, OBJECT_PATH, "/dev/shm/posixtrace-%u/%c.%016" PRIx64, (unsigned)geteuid(),
+		 kind, id);
+}
+
+__attribute__((unused)) static int open_object(char kind, uint64_t id)
+{
+	char path[OBJECT_PATH];
+
+	object_path(path, kind, id);
+	return CHECK_SYS(open(path, O_RDWR | O_CLOEXEC));
+}
+
 __attribute__((unused)) static struct ptrc_counts counts_of(trace_id_t trid)
 {
 	struct ptrc_counts counts;

@@ -32,7 +32,6 @@ TEST(a_keeper_may_be_killed_before_any_store, "LOG-19 LOG-39")
 #include "lib/control/handle.h"
 #include "lib/keeper/keeper_work.h"
 #include "lib/log/log_write.h"
-#include "lib/base/shmdir.h"
 
 #define KIB ((size_t)1024)
 #define TRAP_FLAG 0x100
@@ -85,16 +84,6 @@ static void guard(struct ptrc_stream *s, long last)
 	guarded.bytes = s->map_size;
 	guarded.left = last;
 	CHECK_SYS(mprotect(guarded.start, guarded.bytes, PROT_READ));
-}
-
-static int open_object(char kind, uint64_t id)
-{
-	char dir[64], name[PTRC_SHMDIR_NAME_BYTES], path[128];
-
-	private_user_dir(dir);
-	ptrc_shmdir_name(name, kind, id);
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	return CHECK_SYS(open(path, O_RDWR | O_CLOEXEC));
 }
 
 /* What a keeper does when it has taken over from a dead one. */
@@ -166,13 +155,14 @@ struct round {
 };
 
 struct plan {
-	trace_attr_t (*attr)(void);
+	int stream_policy, log_policy;
+	size_t stream_bytes, log_bytes;
 	bool is_exact; /* no markers, which may be lost, too */
-	/* Before the keeper is killed, and behind its death. */
+	/* May be NULL. */
 	void (*prepare)(struct round *r);
-	void (*fill)(struct round *r);
-	/* When it is killed, before there is another; may be null. */
-	void (*fill_again)(struct round *r);
+	/* How many events there are for the keeper that is killed, and how many come after its
+	 * death, into the same chunk, before there is another. */
+	uint32_t fill, fill_again;
 	/* When another keeper lives, and when all is over. */
 	void (*go_on)(struct round *r);
 	void (*check)(const struct round *r, const struct ts_events *events,
@@ -189,7 +179,8 @@ static void make(struct round *r, uint32_t count, size_t len)
  * successor at one of its own. Returns how many stores the first had. */
 static long run_round(const struct plan *plan, long first, long second)
 {
-	trace_attr_t attr = plan->attr();
+	trace_attr_t attr = log_attr(plan->stream_policy, plan->stream_bytes, plan->log_policy,
+				     plan->log_bytes);
 	struct round r = {.id = ts_id("number"), .fd = ts_temp_file()};
 
 	r.trid = ts_create_log(0, &attr, r.fd);
@@ -203,12 +194,10 @@ static long run_round(const struct plan *plan, long first, long second)
 		plan->prepare(&r);
 	ts_flush(r.trid);
 	kill_keeper(r.trid);
-	plan->fill(&r);
+	make(&r, plan->fill, 200);
 	long count = work(r.trid, r.fd, flushes, first);
-	if (plan->fill_again) {
-		plan->fill_again(&r);
-		r.has_more = true;
-	}
+	make(&r, plan->fill_again, 200);
+	r.has_more = plan->fill_again;
 	if (second != NEVER)
 		work(r.trid, r.fd, takes_over, second);
 	plan->go_on(&r);
@@ -222,13 +211,19 @@ static long run_round(const struct plan *plan, long first, long second)
 	return count;
 }
 
-/* Goes through the stores of a round that had so many. Much of it is waiting: several at a time. */
-static void run_at_stores(long count, void (*run)(const void *arg, long n), const void *arg)
+/* Does something in which a keeper dies at its store number `last`, or at the end. Returns how many
+ * stores it had. */
+typedef long killing_run(const void *arg, long last);
+
+/* Goes through the stores of a run. Much of it is waiting: several at a time. */
+static void run_at_stores(killing_run *run, const void *arg)
 {
 	pid_t pids[WORKERS];
 	long stride = WORKERS * harness_sample();
 	long begin = WORKERS * harness_random(harness_sample());
 
+	stores = harness_share(sizeof(*stores));
+	long count = run(arg, NEVER);
 	NOTE("%ld stores", count);
 	CHECK_GT(count, 50);
 	for (int i = 0; i < WORKERS; i++) {
@@ -246,17 +241,13 @@ static void run_at_stores(long count, void (*run)(const void *arg, long n), cons
 		CHECK_EXIT(pids[i], 0);
 }
 
-static void run_rounds(const void *plan, long n)
+static long run_rounds(const void *plan, long last)
 {
-	run_round(plan, n, NEVER);
-	if (n / WORKERS % 4 == 0)
-		run_round(plan, n, n * 7 % 60);
-}
+	long count = run_round(plan, last, NEVER);
 
-static void run_plan(const struct plan *plan)
-{
-	stores = harness_share(sizeof(*stores));
-	run_at_stores(run_round(plan, NEVER, NEVER), run_rounds, plan);
+	if (last != NEVER && last / WORKERS % 4 == 0)
+		run_round(plan, last, last * 7 % 60);
+	return count;
 }
 
 /* Each event is in the log or lost. So are those of keepers that were killed, or came when
@@ -307,16 +298,6 @@ TEST(killed_keepers_leave_no_chunks_behind, "LOG-19 SIZE-25")
 
 /* ---- a stream that stopped by itself restarts ---- */
 
-static trace_attr_t attr_append(void)
-{
-	return log_attr(POSIX_TRACE_FLUSH, 16 * KIB, POSIX_TRACE_APPEND, 0);
-}
-
-static void overfill(struct round *r)
-{
-	make(r, 120, 200);
-}
-
 static void expect_restart(struct round *r)
 {
 	ts_flush(r->trid);
@@ -346,24 +327,16 @@ static void check_restarted(const struct round *r, const struct ts_events *event
 
 TEST(a_keeper_killed_at_any_store_restarts_the_stream, "LOG-19 POLICY-19 POLICY-20 POLICY-24")
 {
-	static const struct plan plan = {.attr = attr_append,
-					 .fill = overfill,
+	static const struct plan plan = {.stream_policy = POSIX_TRACE_FLUSH,
+					 .stream_bytes = 16 * KIB,
+					 .log_policy = POSIX_TRACE_APPEND,
+					 .fill = 120,
 					 .go_on = expect_restart,
 					 .check = check_restarted};
-	run_plan(&plan);
+	run_at_stores(run_rounds, &plan);
 }
 
 /* ---- an UNTIL_FULL log becomes full ---- */
-
-static trace_attr_t attr_until_full(void)
-{
-	return log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_UNTIL_FULL, 8 * KIB);
-}
-
-static void fill_log(struct round *r)
-{
-	make(r, 60, 200);
-}
 
 static void expect_full(struct round *r)
 {
@@ -385,36 +358,23 @@ static void check_full(const struct round *r, const struct ts_events *events,
 
 TEST(a_keeper_killed_at_any_store_stops_the_stream_of_a_full_log, "LOG-27 LOG-28 LOG-29 STATUS-12")
 {
-	static const struct plan plan = {.attr = attr_until_full,
-					 .fill = fill_log,
+	static const struct plan plan = {.stream_policy = POSIX_TRACE_UNTIL_FULL,
+					 .stream_bytes = 64 * KIB,
+					 .log_policy = POSIX_TRACE_UNTIL_FULL,
+					 .log_bytes = 8 * KIB,
+					 .fill = 60,
 					 .go_on = expect_full,
 					 .check = check_full};
-	run_plan(&plan);
+	run_at_stores(run_rounds, &plan);
 }
 
 /* ---- a LOOP stream has a gap ---- */
-
-static trace_attr_t attr_gap(void)
-{
-	return log_attr(POSIX_TRACE_LOOP, 16 * KIB, POSIX_TRACE_APPEND, 0);
-}
-
-static void go_round(struct round *r)
-{
-	make(r, 600, 200);
-}
 
 static void flush_more(struct round *r)
 {
 	ts_flush(r->trid);
 	make(r, 5, 200);
 	ts_flush(r->trid);
-}
-
-/* Into the same chunk: not what the dead one has written. */
-static void make_some(struct round *r)
-{
-	make(r, 3, 200);
 }
 
 static void check_gap(const struct round *r, const struct ts_events *events,
@@ -433,33 +393,30 @@ static void check_gap(const struct round *r, const struct ts_events *events,
 	CHECK_EQ(id_at(events, (size_t)at + 1), POSIX_TRACE_RESUME);
 }
 
+static void run_gap(uint32_t fill_again)
+{
+	const struct plan plan = {.stream_policy = POSIX_TRACE_LOOP,
+				  .stream_bytes = 16 * KIB,
+				  .log_policy = POSIX_TRACE_APPEND,
+				  .is_exact = true,
+				  .fill = 600,
+				  .fill_again = fill_again,
+				  .go_on = flush_more,
+				  .check = check_gap};
+	run_at_stores(run_rounds, &plan);
+}
+
 TEST(a_keeper_killed_at_any_store_tells_of_a_gap_once, "LOG-19 LOG-43 SYSEVENT-15")
 {
-	static const struct plan plan = {.attr = attr_gap,
-					 .is_exact = true,
-					 .fill = go_round,
-					 .go_on = flush_more,
-					 .check = check_gap};
-	run_plan(&plan);
+	run_gap(0);
 }
 
 TEST(what_comes_when_a_keeper_was_killed_is_not_what_it_had_written, "LOG-19 LOG-43")
 {
-	static const struct plan plan = {.attr = attr_gap,
-					 .is_exact = true,
-					 .fill = go_round,
-					 .fill_again = make_some,
-					 .go_on = flush_more,
-					 .check = check_gap};
-	run_plan(&plan);
+	run_gap(3);
 }
 
 /* ---- a LOOP log wraps ---- */
-
-static trace_attr_t attr_ring(void)
-{
-	return log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_LOOP, 16 * KIB);
-}
 
 static void fill_ring(struct round *r)
 {
@@ -467,12 +424,6 @@ static void fill_ring(struct round *r)
 		make(r, 40, 200);
 		ts_flush(r->trid);
 	}
-}
-
-/* Not more than fits, but more than the place that a limit leaves unused. */
-static void fill_more(struct round *r)
-{
-	make(r, 70, 200);
 }
 
 static void check_ring(const struct round *r, const struct ts_events *events,
@@ -489,20 +440,24 @@ static void check_ring(const struct round *r, const struct ts_events *events,
 
 TEST(a_keeper_killed_at_any_store_counts_what_a_ring_loses, "LOG-30 LOG-32 STATUS-18")
 {
-	static const struct plan plan = {.attr = attr_ring,
+	static const struct plan plan = {.stream_policy = POSIX_TRACE_UNTIL_FULL,
+					 .stream_bytes = 64 * KIB,
+					 .log_policy = POSIX_TRACE_LOOP,
+					 .log_bytes = 16 * KIB,
 					 .is_exact = true,
 					 .prepare = fill_ring,
-					 .fill = fill_more,
-					 .fill_again = make_some,
+					 /* It fits, but not into what a limit leaves unused. */
+					 .fill = 70,
+					 .fill_again = 3,
 					 .go_on = flush_more,
 					 .check = check_ring};
-	run_plan(&plan);
+	run_at_stores(run_rounds, &plan);
 }
 
 /* ---- a log that goes on in another file ---- */
 
 /* Kills a keeper at one store of its work. What comes must be one log, whose files are whole. */
-static long rotate_once(long last)
+static long rotate_once(__attribute__((unused)) const void *arg, long last)
 {
 	const struct posixtrace_log_rotation rotation = {.pt_bytes = POSIXTRACE_LOG_ROTATION_MIN};
 	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_APPEND, 0);
@@ -555,26 +510,19 @@ static long rotate_once(long last)
 	return count;
 }
 
-static void rotate_at(const void *arg, long n)
-{
-	(void)arg;
-	rotate_once(n);
-}
-
 TEST(a_keeper_killed_at_any_store_of_a_rotation_loses_nothing, "")
 {
-	stores = harness_share(sizeof(*stores));
-	run_at_stores(rotate_once(NEVER), rotate_at, NULL);
+	run_at_stores(rotate_once, NULL);
 }
 
 /* ---- what a log says at its end ---- */
 
 /* Kills a keeper at one store of its last work. The next one must not repeat what the log says of processes. */
-static long close_once(long last)
+static long close_once(__attribute__((unused)) const void *arg, long last)
 {
 	const struct ptrc_ending_facts facts = {
 		.pe_has_ended = 1, .pe_status = 7, .pe_processes = 2};
-	trace_attr_t attr = attr_append();
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 16 * KIB, POSIX_TRACE_APPEND, 0);
 	char name[TRACE_EVENT_NAME_MAX + 1];
 	struct round r = {.id = ts_id("number"), .fd = ts_temp_file()};
 	int commands = 0, went_on = 0;
@@ -606,16 +554,9 @@ static long close_once(long last)
 	return count;
 }
 
-static void close_at(const void *arg, long n)
-{
-	(void)arg;
-	close_once(n);
-}
-
 TEST(a_keeper_killed_at_any_store_of_a_close_tells_the_ending_once, "")
 {
-	stores = harness_share(sizeof(*stores));
-	run_at_stores(close_once(NEVER), close_at, NULL);
+	run_at_stores(close_once, NULL);
 }
 
 #endif

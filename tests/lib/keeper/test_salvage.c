@@ -102,31 +102,76 @@ static void crash(int fd, const trace_attr_t *attr, uint32_t flushed, uint32_t r
 	}
 }
 
+/* A stream without a log, which holds so many events. */
+static void crash_plain(int stream_policy, size_t stream_bytes, uint32_t events)
+{
+	trace_attr_t attr = ts_attr(stream_policy, stream_bytes, 0);
+
+	crash(-1, &attr, 0, events);
+}
+
 static trace_attr_t append_attr(void)
 {
 	return log_attr(POSIX_TRACE_UNTIL_FULL, 1024 * KIB, POSIX_TRACE_APPEND, 0);
 }
 
+static trace_attr_t ring_attr(size_t stream_bytes, size_t log_bytes)
+{
+	return log_attr(POSIX_TRACE_UNTIL_FULL, stream_bytes, POSIX_TRACE_LOOP, log_bytes);
+}
+
 /* Begins the log at `path` and crashes. */
-static void crash_at_path(const trace_attr_t *attr, uint32_t flushed, uint32_t rest)
+static void crash_at_path(trace_attr_t attr, uint32_t flushed, uint32_t rest)
 {
 	int fd = make_file(path);
 
-	crash(fd, attr, flushed, rest);
+	crash(fd, &attr, flushed, rest);
 	close(fd);
 }
 
 static void crash_with_log(uint32_t flushed, uint32_t rest)
 {
-	trace_attr_t attr = append_attr();
-
 	make_directory();
-	crash_at_path(&attr, flushed, rest);
+	crash_at_path(append_attr(), flushed, rest);
+}
+
+/* The directory is a file system of its own, in a mount namespace of its own. */
+static void make_small_directory(const char *options)
+{
+	make_directory();
+	if (!enter_mount_namespace() || mount("none", directory, "tmpfs", 0, options) < 0)
+		SKIP("no file system can be mounted");
+}
+
+/* A place beside the directory; the test unlinks it. */
+static const char *elsewhere(void)
+{
+	static char there[100];
+
+	snprintf(there, sizeof(there), "%s.log", directory);
+	return there;
 }
 
 static void create_once(void)
 {
 	ts_shutdown(ts_create(0, NULL));
+}
+
+static trace_id_t open_log_at(const char *file)
+{
+	trace_id_t log;
+
+	CHECK_OK(posixtrace_log_open(file, &log));
+	return log;
+}
+
+static struct ptrc_counts counts_at(const char *file)
+{
+	trace_id_t log = open_log_at(file);
+	struct ptrc_counts counts = counts_of(log);
+
+	ts_close_log(log);
+	return counts;
 }
 
 static trace_event_id_t id_in(trace_id_t log)
@@ -249,29 +294,31 @@ TEST(a_log_that_somebody_has_open_is_finished_in_another_directory, "", NEEDS_KE
 	CHECK_SYS(unlink(there));
 }
 
+/* Of a log that had no name when it crashed the kernel says, behind its path, that it was deleted. */
 TEST(beside_a_log_that_is_gone_the_rest_is_saved, "", NEEDS_KEEPER)
 {
-	crash_with_log(100, 900);
-	CHECK_SYS(unlink(path));
-	create_once();
-	expect_log(beside("log.salvaged"), 100, 1000);
-	CHECK(!is_there(path));
-	CHECK_EQ(orphan_count(), 0);
-}
+	static const char *const cases[] = {"deleted", "deleted, but open",
+					    "without a name before"};
 
-/* The kernel says then that it was deleted, behind its path. */
-TEST(beside_a_log_that_had_no_name_any_more_the_rest_is_saved, "", NEEDS_KEEPER)
-{
-	trace_attr_t attr = append_attr();
+	for (int i = 0; i < 3; i++) {
+		trace_attr_t attr = append_attr();
 
-	make_directory();
-	int fd = make_file(path);
-	CHECK_SYS(unlink(path));
-	crash(fd, &attr, 100, 900);
-	close(fd);
-	create_once();
-	expect_log(beside("log.salvaged"), 100, 1000);
-	CHECK_EQ(orphan_count(), 0);
+		NOTE("%s", cases[i]);
+		make_directory();
+		int fd = make_file(path);
+		if (i == 2)
+			CHECK_SYS(unlink(path));
+		crash(fd, &attr, 100, 900);
+		if (i != 1)
+			close(fd);
+		if (i != 2)
+			CHECK_SYS(unlink(path));
+		create_once();
+		expect_log(beside("log.salvaged"), 100, 1000);
+		CHECK(!is_there(path));
+		CHECK_EQ(orphan_count(), 0);
+		remove_directory();
+	}
 }
 
 /* A file with the old name is not the log, whatever it is. */
@@ -301,16 +348,6 @@ TEST(no_file_is_ever_replaced_or_written_to, "", NEEDS_KEEPER)
 	CHECK(!is_there(beside("nowhere")));
 }
 
-TEST(a_log_deleted_but_open_counts_as_gone, "", NEEDS_KEEPER)
-{
-	crash_with_log(100, 900);
-	int fd = open_to_read(path);
-	CHECK_SYS(unlink(path));
-	create_once();
-	expect_log(beside("log.salvaged"), 100, 1000);
-	close(fd);
-}
-
 TEST(beside_a_log_that_was_cut_the_rest_is_saved, "", NEEDS_KEEPER)
 {
 	crash_with_log(1000, 900);
@@ -323,46 +360,31 @@ TEST(beside_a_log_that_was_cut_the_rest_is_saved, "", NEEDS_KEEPER)
 	close(fd);
 }
 
-TEST(a_ring_that_is_gone_is_saved_as_a_ring, "", NEEDS_KEEPER)
-{
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_LOOP, 1024 * KIB);
-
-	make_directory();
-	crash_at_path(&attr, 100, 900);
-	CHECK_SYS(unlink(path));
-	create_once();
-	expect_log(beside("log.salvaged"), 100, 1000);
-}
-
 /* The new log has the losses of the old one, which are no part of what was salvaged. */
-TEST(a_ring_that_had_lost_events_and_is_gone_is_saved_with_their_number, "", NEEDS_KEEPER)
+TEST(a_ring_that_is_gone_is_saved_as_a_ring_with_its_losses, "", NEEDS_KEEPER)
 {
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 2048 * KIB, POSIX_TRACE_LOOP, 256 * KIB);
-	struct posix_trace_status_info status;
-	struct ptrc_counts old, rest;
 	unsigned long events;
-	trace_id_t log;
 
 	needs_own_directory();
 	make_directory();
-	crash_at_path(&attr, 15000, 900);
-	CHECK_OK(posixtrace_log_open(path, &log));
-	old = counts_of(log);
-	ts_close_log(log);
+	crash_at_path(ring_attr(256 * KIB, 1024 * KIB), 100, 900);
+	CHECK_SYS(unlink(path));
+	create_once();
+	expect_log(beside("log.salvaged"), 100, 1000);
+
+	crash_at_path(ring_attr(2048 * KIB, 256 * KIB), 15000, 900);
+	struct ptrc_counts old = counts_at(path);
 	CHECK_GT(old.pt_log_lost_events, 0);
 	CHECK_SYS(unlink(path));
 	CHECK_OK(ptrc_salvage_orphan(only_orphan().pt_id, NULL, NULL, &events));
-	CHECK_OK(posixtrace_log_open(beside("log.salvaged"), &log));
-	rest = counts_of(log);
-	CHECK_OK(posix_trace_get_status(log, &status));
+	trace_id_t log = open_log_at(beside("log.salvaged.2"));
+	struct ptrc_counts rest = counts_of(log);
+	CHECK_EQ(ts_status(log).posix_log_overrun_status, POSIX_TRACE_OVERRUN);
 	ts_close_log(log);
 	CHECK_EQ(events, rest.pt_log_events);
 	CHECK_EQ(rest.pt_earlier_files, 1);
 	CHECK_EQ(rest.pt_earlier_events, old.pt_log_events);
 	CHECK_EQ(rest.pt_log_lost_events, old.pt_log_lost_events);
-	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_OVERRUN);
 }
 
 TEST(a_create_with_the_same_log_saves_the_rest_first, "", NEEDS_KEEPER)
@@ -455,17 +477,13 @@ TEST(a_log_that_may_not_be_written_to_any_more_is_left_alone, "", NEEDS_KEEPER)
 	close(fd);
 }
 
-/* In a mount namespace of its own: the file system of the log is small and full. */
 TEST(on_a_full_disk_the_stream_stays_and_goes_elsewhere, "", NEEDS_KEEPER)
 {
 	char written[4096];
 
 	needs_own_directory();
-	make_directory();
-	if (!enter_mount_namespace() || mount("none", directory, "tmpfs", 0, "size=512k") < 0)
-		SKIP("no file system can be mounted");
-	trace_attr_t attr = append_attr();
-	crash_at_path(&attr, 10, 15000);
+	make_small_directory("size=512k");
+	crash_at_path(append_attr(), 10, 15000);
 	for (int i = 0; i < 2; i++)
 		create_once();
 	struct posixtrace_orphan o = only_orphan();
@@ -478,57 +496,36 @@ TEST(on_a_full_disk_the_stream_stays_and_goes_elsewhere, "", NEEDS_KEEPER)
 		CHECK_STR_EQ(only_orphan().pt_log, o.pt_log);
 	}
 	/* What could be written is not both in the old log and in the new one. */
-	int fd = (int)CHECK_SYS(open(path, O_RDONLY | O_CLOEXEC));
-	trace_id_t log = ts_open_log(fd);
+	trace_id_t log = open_log_at(path);
 	trace_event_id_t id = id_in(log);
 	struct ts_events events = ts_read_log(log);
 	CHECK_EQ(ts_count(&events, id), 10);
-	ts_events_free(&events);
 	ts_close_log(log);
-	close(fd);
-	char elsewhere[100];
-	snprintf(elsewhere, sizeof(elsewhere), "%s.log", directory);
-	CHECK_OK(posixtrace_salvage_orphan(o.pt_id, elsewhere, written));
-	expect_log(elsewhere, 10, 15010);
-	CHECK_OK(posixtrace_log_open(elsewhere, &log));
-	CHECK_EQ(counts_of(log).pt_earlier_files, 1);
-	ts_close_log(log);
-	CHECK_SYS(unlink(elsewhere));
+	CHECK_OK(posixtrace_salvage_orphan(o.pt_id, elsewhere(), written));
+	expect_log(elsewhere(), 10, 15010);
+	CHECK_EQ(counts_at(elsewhere()).pt_earlier_files, 1);
+	CHECK_SYS(unlink(elsewhere()));
 }
 
 TEST(a_ring_on_a_full_disk_keeps_its_events_when_newer_ones_go_elsewhere, "", NEEDS_KEEPER)
 {
-	struct ptrc_counts old, rest;
 	unsigned long written;
-	char elsewhere[100];
 
 	needs_own_directory();
-	make_directory();
-	if (!enter_mount_namespace() || mount("none", directory, "tmpfs", 0, "size=128k") < 0)
-		SKIP("no file system can be mounted");
+	make_small_directory("size=128k");
 	/* The rest is more than the ring can hold. */
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 1024 * KIB, POSIX_TRACE_LOOP, 256 * KIB);
-	int fd = (int)CHECK_SYS(open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-	crash(fd, &attr, 10, 15000);
+	crash_at_path(ring_attr(1024 * KIB, 256 * KIB), 10, 15000);
 	struct posixtrace_orphan o = only_orphan();
 	CHECK_EQ(posixtrace_salvage_orphan(o.pt_id, NULL, NULL), ENOSPC);
-	trace_id_t log = ts_open_log(fd);
+	trace_id_t log = open_log_at(path);
 	struct ts_events events = ts_read_log(log);
-	old = counts_of(log);
+	struct ptrc_counts old = counts_of(log);
 	ts_close_log(log);
-	close(fd);
-	snprintf(elsewhere, sizeof(elsewhere), "%s.log", directory);
-	CHECK_OK(ptrc_salvage_orphan(o.pt_id, elsewhere, NULL, &written));
-	CHECK_OK(posixtrace_log_open(elsewhere, &log));
-	rest = counts_of(log);
+	CHECK_OK(ptrc_salvage_orphan(o.pt_id, elsewhere(), NULL, &written));
+	struct ptrc_counts rest = counts_at(elsewhere());
 	CHECK_EQ(rest.pt_earlier_events, events.count);
 	CHECK_EQ(written + old.pt_log_lost_events, rest.pt_log_events + rest.pt_log_lost_events);
-	ts_close_log(log);
-	ts_events_free(&events);
-	CHECK_SYS(unlink(elsewhere));
-	umount(directory);
-	rmdir(directory);
+	CHECK_SYS(unlink(elsewhere()));
 }
 
 TEST(a_log_that_does_not_come_to_its_disk_leaves_the_stream, "", NEEDS_KEEPER)
@@ -551,11 +548,8 @@ TEST(a_log_that_does_not_come_to_its_disk_leaves_the_stream, "", NEEDS_KEEPER)
 TEST(on_a_read_only_file_system_the_stream_stays, "", NEEDS_KEEPER)
 {
 	needs_own_directory();
-	make_directory();
-	if (!enter_mount_namespace() || mount("none", directory, "tmpfs", 0, "size=1m") < 0)
-		SKIP("no file system can be mounted");
-	trace_attr_t attr = append_attr();
-	crash_at_path(&attr, 10, 90);
+	make_small_directory("size=1m");
+	crash_at_path(append_attr(), 10, 90);
 	CHECK_SYS(mount("none", directory, NULL, MS_REMOUNT | MS_RDONLY, NULL));
 	create_once();
 	struct posixtrace_orphan o = only_orphan();
@@ -570,10 +564,31 @@ TEST(on_a_read_only_file_system_the_stream_stays, "", NEEDS_KEEPER)
  * Plain streams
  */
 
+/* The only orphan is a plain stream, with so many events and its START. It is salvaged to `path`, or
+ * the name that is chosen because `path` exists. */
+static void expect_plain_orphan(uint32_t events, const char *file)
+{
+	char written[4096];
+
+	CHECK_EQ(only_orphan().pt_events, events + 1);
+	/* Neither a create nor the end of a program removes it. */
+	create_once();
+	if (IN_CHILD())
+		exit(0);
+	struct posixtrace_orphan o = only_orphan();
+	CHECK(!o.pt_has_log);
+	CHECK_STR_EQ(o.pt_log, "");
+	CHECK_EQ(o.pt_events, events + 1);
+	CHECK_EQ(posixtrace_salvage_orphan(o.pt_id, NULL, NULL), EDESTADDRREQ);
+	CHECK_OK(posixtrace_salvage_orphan(o.pt_id, path, written));
+	CHECK_STR_EQ(written, file);
+	expect_log(written, 0, events);
+	CHECK_EQ(orphan_count(), 0);
+}
+
 TEST(a_plain_stream_of_a_killed_controller_is_salvaged, "", NEEDS_KEEPER)
 {
 	static const int policies[] = {POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_LOOP};
-	char written[4096];
 
 	needs_own_directory();
 	make_directory();
@@ -581,60 +596,44 @@ TEST(a_plain_stream_of_a_killed_controller_is_salvaged, "", NEEDS_KEEPER)
 		trace_attr_t attr = ts_attr(policies[i], 256 * KIB, 0);
 		CHECK_OK(posix_trace_attr_setname(&attr, "crashed"));
 		crash(-1, &attr, 0, 1000);
-		struct posixtrace_orphan o = only_orphan();
-		CHECK(!o.pt_has_log);
-		CHECK_STR_EQ(o.pt_name, "crashed");
-		CHECK_STR_EQ(o.pt_log, "");
-		CHECK_EQ(o.pt_events, 1001);
-		/* Neither a create nor the end of a program removes it. */
-		create_once();
-		if (IN_CHILD())
-			exit(0);
-		CHECK_EQ(only_orphan().pt_events, 1001);
-		CHECK_EQ(posixtrace_salvage_orphan(o.pt_id, NULL, NULL), EDESTADDRREQ);
-		CHECK_OK(posixtrace_salvage_orphan(o.pt_id, path, written));
-		expect_log(written, 0, 1000);
-		CHECK_STR_EQ(written, i ? beside("log.2") : path);
-		CHECK_EQ(orphan_count(), 0);
+		CHECK_STR_EQ(only_orphan().pt_name, "crashed");
+		expect_plain_orphan(1000, i ? beside("log.2") : path);
 	}
+}
+
+/* A process that traces another one, or itself, and will be killed. */
+static pid_t fork_controller(pid_t target)
+{
+	pid_t pid = harness_fork();
+
+	if (pid == 0) {
+		ts_create_running(target, NULL);
+		harness_stand_still();
+	}
+	harness_wait_until_still(pid);
+	return pid;
 }
 
 /* No thread of the target has recorded anything. */
 TEST(a_plain_stream_that_only_guests_have_recorded_into_is_salvaged, "", NEEDS_KEEPER)
 {
-	char written[4096];
 	unsigned int streams;
 
 	needs_own_directory();
 	make_directory();
-	pid_t pid = harness_fork();
-	if (pid == 0) {
-		ts_create_running(0, NULL);
-		harness_stand_still();
-	}
-	harness_wait_until_still(pid);
+	pid_t pid = fork_controller(0);
 	for (uint32_t n = 0; n < 100; n++) {
 		CHECK_OK(posixtrace_event_for(pid, NAME, NULL, &n, sizeof(n), &streams));
 		CHECK_EQ(streams, 1);
 	}
 	harness_kill(pid);
-	CHECK_EQ(only_orphan().pt_events, 101);
-	/* Neither a create nor the end of a program removes it. */
-	create_once();
-	if (IN_CHILD())
-		exit(0);
-	struct posixtrace_orphan o = only_orphan();
-	CHECK_EQ(o.pt_events, 101);
-	CHECK_OK(posixtrace_salvage_orphan(o.pt_id, path, written));
-	expect_log(written, 0, 100);
-	CHECK_EQ(orphan_count(), 0);
+	expect_plain_orphan(100, path);
 }
 
 TEST(a_plain_stream_without_unread_events_is_no_orphan, "")
 {
 	needs_own_directory();
-	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 64 * KIB, 0);
-	crash(-1, &attr, 0, 0);
+	crash_plain(POSIX_TRACE_LOOP, 64 * KIB, 0);
 	CHECK_EQ(orphan_count(), 0);
 	create_once();
 	CHECK_EQ(orphan_count(), 0);
@@ -643,10 +642,10 @@ TEST(a_plain_stream_without_unread_events_is_no_orphan, "")
 /* Makes its entry of the directory the newest one. */
 static void enter_anew(uint64_t id)
 {
-	char name[64], other[64];
+	char name[OBJECT_PATH], other[OBJECT_PATH];
 
-	snprintf(other, sizeof(other), "/dev/shm/posixtrace-%u/x", (unsigned)geteuid());
-	snprintf(name, sizeof(name), "%.*so.%016" PRIx64, (int)strlen(other) - 1, other, id);
+	object_path(name, 'o', id);
+	object_path(other, 'x', id);
 	CHECK_SYS(link(name, other));
 	CHECK_SYS(unlink(name));
 	CHECK_SYS(rename(other, name));
@@ -678,8 +677,7 @@ TEST(no_more_than_eight_plain_orphans_stay_and_the_dropped_are_counted, "")
 	mappings = mapped_objects();
 	/* Several are created in the same second. The order of the directory is not that of their age. */
 	for (uint32_t i = 0; i < 12; i++) {
-		trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 64 * KIB, 0);
-		crash(-1, &attr, 0, 10 + i);
+		crash_plain(POSIX_TRACE_LOOP, 64 * KIB, 10 + i);
 		create_once();
 		CHECK_OK(posixtrace_get_orphan(0, &o, sizeof(o)));
 		if (i == 0)
@@ -717,9 +715,8 @@ TEST(plain_orphans_give_way_to_a_stream, "", NEEDS_KEEPER)
 		if (!enter_mount_namespace() ||
 		    mount("none", "/dev/shm", "tmpfs", 0, "size=8m,mode=1777") < 0)
 			SKIP("no file system can be mounted");
-		trace_attr_t small = ts_attr(POSIX_TRACE_LOOP, 1024 * KIB, 0);
-		crash(-1, &small, 0, 10);
-		crash(-1, &small, 0, 10);
+		crash_plain(POSIX_TRACE_LOOP, 1024 * KIB, 10);
+		crash_plain(POSIX_TRACE_LOOP, 1024 * KIB, 10);
 		create_once();
 		CHECK_EQ(orphan_count(), 2);
 		ts_shutdown(ts_make(POSIX_TRACE_LOOP, 5 * 1024 * KIB, 0));
@@ -730,33 +727,25 @@ TEST(plain_orphans_give_way_to_a_stream, "", NEEDS_KEEPER)
 	}
 }
 
-static void create_under_a_file_size_limit(void)
+/* A stream that is larger than /dev/shm, and one that is larger than a file may be. */
+TEST(plain_orphans_stay_if_their_memory_would_not_be_enough, "")
 {
 	const struct rlimit limit = {4096 * KIB, 4096 * KIB};
+	struct statvfs shm;
 	trace_id_t trid;
 
+	needs_own_directory();
+	crash_plain(POSIX_TRACE_LOOP, 64 * KIB, 10);
+	create_once();
+	CHECK_EQ(orphan_count(), 1);
 	if (IN_CHILD()) {
 		CHECK_SYS(setrlimit(RLIMIT_FSIZE, &limit));
 		CHECK_EQ(posix_trace_create(0, NULL, &trid), ENOMEM);
 		_exit(0);
 	}
-}
-
-/* A stream that is larger than /dev/shm, and one that is larger than a file may be. */
-TEST(plain_orphans_stay_if_their_memory_would_not_be_enough, "")
-{
-	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 64 * KIB, 0);
-	struct statvfs shm;
-	trace_id_t trid;
-
-	needs_own_directory();
-	crash(-1, &attr, 0, 10);
-	create_once();
-	CHECK_EQ(orphan_count(), 1);
-	create_under_a_file_size_limit();
 	CHECK_EQ(orphan_count(), 1);
 	CHECK_SYS(statvfs("/dev/shm", &shm));
-	attr = ts_attr(POSIX_TRACE_LOOP, 2 * shm.f_blocks * shm.f_frsize, 0);
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 2 * shm.f_blocks * shm.f_frsize, 0);
 	if (shm.f_blocks)
 		CHECK_EQ(posix_trace_create(0, &attr, &trid), ENOMEM);
 	CHECK_EQ(orphan_count(), 1);
@@ -771,12 +760,7 @@ TEST(a_living_target_lets_go_of_the_plain_stream_of_a_killed_controller, "", NEE
 	make_directory();
 	struct ts_target target = ts_target_fork();
 	trace_event_id_t id = ts_target_id(&target, NAME);
-	pid_t pid = harness_fork();
-	if (pid == 0) {
-		ts_create_running(target.pid, NULL);
-		harness_stand_still();
-	}
-	harness_wait_until_still(pid);
+	pid_t pid = fork_controller(target.pid);
 	for (uint32_t i = 0; i < 100; i++)
 		ts_target_emit(&target, id, i);
 	harness_kill(pid);
@@ -796,7 +780,7 @@ TEST(a_living_target_lets_go_of_the_plain_stream_of_a_killed_controller, "", NEE
 
 TEST(a_stream_with_a_living_controller_is_never_touched, "", NEEDS_KEEPER)
 {
-	char from[128], to[128], user[64];
+	char from[OBJECT_PATH], to[OBJECT_PATH], user[64];
 	struct dirent *entry;
 	unsigned long long id = 0;
 
@@ -820,8 +804,8 @@ TEST(a_stream_with_a_living_controller_is_never_touched, "", NEEDS_KEEPER)
 	CHECK_EQ(posixtrace_salvage_orphan(id, path, NULL), EBUSY);
 	create_once();
 	CHECK_EQ(orphan_count(), 0);
-	snprintf(from, sizeof(from), "%s/s.%016llx", user, id);
-	snprintf(to, sizeof(to), "%s/o.%016llx", user, id);
+	object_path(from, 's', id);
+	object_path(to, 'o', id);
 	CHECK_SYS(rename(from, to));
 	create_once();
 	CHECK_EQ(posixtrace_discard_orphan(id), EBUSY);
@@ -831,19 +815,10 @@ TEST(a_stream_with_a_living_controller_is_never_touched, "", NEEDS_KEEPER)
 	expect_log(path, 0, 100);
 }
 
-/* Opens the stream object of the only orphan. kind: 'o' if it was put aside, else 's'. */
-static int open_object(char kind)
-{
-	char file[128], user[64];
-
-	private_user_dir(user);
-	snprintf(file, sizeof(file), "%s/%c.%016" PRIx64, user, kind, only_orphan().pt_id);
-	return (int)CHECK_SYS(open(file, O_RDWR | O_CLOEXEC));
-}
-
+/* Opens the stream object of the only orphan, which was put aside. */
 static int open_aside(void)
 {
-	return open_object('o');
+	return open_object('o', only_orphan().pt_id);
 }
 
 /* As if the keeper had been killed after it took the events of its last flush out of the stream, and
@@ -852,7 +827,7 @@ static void forget_taking(void)
 {
 	const uint64_t until = 1;
 	uint64_t which;
-	int fd = open_object('s');
+	int fd = open_object('s', only_orphan().pt_id);
 	off_t state = offsetof(struct ptrc_stream_header, log_state);
 
 	CHECK_EQ(pread(fd, &which, sizeof(which), state), sizeof(which));
@@ -884,20 +859,19 @@ TEST(an_orphan_that_cannot_be_dropped_is_not_tried_for_ever, "")
 {
 	struct flock keeper = {
 		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = PTRC_LIVE_KEEPER, .l_len = 1};
-	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 64 * KIB, 0);
 
 	needs_own_directory();
-	crash(-1, &attr, 0, 10);
+	crash_plain(POSIX_TRACE_LOOP, 64 * KIB, 10);
 	create_once();
 	int fd = open_aside();
 	CHECK_SYS(fcntl(fd, F_OFD_SETLK, &keeper));
 	for (int i = 0; i < 9; i++) {
-		crash(-1, &attr, 0, 10);
+		crash_plain(POSIX_TRACE_LOOP, 64 * KIB, 10);
 		create_once();
 	}
 	CHECK_GT(orphan_count(), 8);
 	close(fd);
-	crash(-1, &attr, 0, 10);
+	crash_plain(POSIX_TRACE_LOOP, 64 * KIB, 10);
 	create_once();
 	CHECK_EQ(orphan_count(), 8);
 	discard_all();
@@ -978,13 +952,15 @@ TEST(a_stream_of_another_version_stays_and_is_named, "", NEEDS_KEEPER)
 	expect_log(beside("log.salvaged"), 100, 1000);
 }
 
-/* Creates with every number of free descriptors, of which most fail. */
-static void create_with_few_descriptors(void)
+TEST(the_names_of_a_stream_stay_if_descriptors_are_short, "", NEEDS_KEEPER)
 {
 	struct rlimit limit;
 	trace_id_t trid;
 
+	needs_own_directory();
+	crash_without_directory();
 	if (IN_CHILD()) {
+		/* Creates with every number of free descriptors; most fail. */
 		close_range(3, ~0U, 0);
 		CHECK_SYS(getrlimit(RLIMIT_NOFILE, &limit));
 		for (limit.rlim_cur = 12; limit.rlim_cur >= 3; limit.rlim_cur--) {
@@ -994,13 +970,6 @@ static void create_with_few_descriptors(void)
 		}
 		_exit(0);
 	}
-}
-
-TEST(the_names_of_a_stream_stay_if_descriptors_are_short, "", NEEDS_KEEPER)
-{
-	needs_own_directory();
-	crash_without_directory();
-	create_with_few_descriptors();
 	CHECK_SYS(mkdir(directory, 0700));
 	create_once();
 	CHECK_EQ(orphan_count(), 0);
