@@ -904,33 +904,6 @@ static void check_numbers(int fd, uint64_t end)
 	CHECK_END(l);
 }
 
-TEST(failed_flush_is_repeated_without_loss_or_doubles, "LOG-22 LOG-25 LOG-19")
-{
-	for (size_t i = 0; i < 3; i++) {
-		struct maker m = maker_new(log_policies[i], 8 << 20);
-		for (uint64_t round = 0; round < 10; round++) {
-			struct maker_run r[4];
-			uint64_t was = m.next;
-
-			NOTE("%s round %d", policy_names[log_policies[i]], (int)round);
-			for (int k = 0; k < 4; k++) {
-				run_begin(&r[k], 1, 1);
-				run_numbers(&m, &r[k], 5000, 20);
-			}
-			/* First the file may grow by one packet of it, then by all. */
-			m.h->fsize_limit = (uint64_t)size_of(m.fd) + 400000;
-			CHECK_EQ(maker_flush(&m, r, 4), EFBIG);
-			m.h->fsize_limit = UINT64_C(1) << 40;
-			flush_runs(&m, r, 4);
-			CHECK_EQ(m.next - was, 20000);
-			check_numbers(m.fd, m.next);
-		}
-		CHECK_EQ(m.h->log_events, m.next);
-		maker_close(&m);
-		check_numbers(m.fd, m.next);
-	}
-}
-
 TEST(a_packet_without_memory_is_none, "", NEEDS_ADDRESS_LIMIT)
 {
 	static uint8_t payload[1 << 20];

@@ -838,7 +838,7 @@ TEST(file_that_shrinks_while_open, "OPEN-15")
 	}
 }
 
-TEST(ring_overwritten_while_it_is_read, "OPEN-14 OPEN-15")
+TEST(ring_overwritten_while_it_is_read, "OPEN-14 OPEN-15 LOG-31")
 {
 	struct maker m;
 	struct seen s;

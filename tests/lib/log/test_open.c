@@ -489,38 +489,6 @@ TEST(file_may_shrink_while_open, "OPEN-15", NEEDS_KEEPER)
 	}
 }
 
-TEST(log_may_grow_while_open, "OPEN-14 OPEN-15 LOG-31", NEEDS_KEEPER)
-{
-	static const int policies[] = {POSIX_TRACE_APPEND, POSIX_TRACE_LOOP};
-	for (size_t p = 0; p < 2; p++) {
-		struct logged s =
-			start_logged(POSIX_TRACE_UNTIL_FULL, 64 * KIB, policies[p], 32 * KIB);
-		for (uint32_t round = 0; round < 100; round++) {
-			emit_run(s.id, round * 20, round * 20 + 20, 100);
-			ts_flush(s.trid);
-			trace_id_t log = ts_open_log(s.fd);
-			/* The writer goes on, over what is being read if it loops. */
-			emit_run(s.id, round * 20 + 20, round * 20 + 40, 100);
-			ts_flush(s.trid);
-			struct ts_events events = ts_read_log(log);
-			ts_expect_sorted(&events);
-			int64_t last = -1;
-			for (size_t i = 0; i < events.count; i++) {
-				if (events.at[i].info.posix_event_id != s.id)
-					continue;
-				for (size_t j = 4; j < 100; j++)
-					CHECK_EQ(events.at[i].data[j],
-						 ts_number(&events.at[i]) & 0x7f);
-				last = ts_number(&events.at[i]);
-			}
-			CHECK_LE(last, round * 20 + 39);
-			ts_events_free(&events);
-			ts_close_log(log);
-		}
-		ts_shutdown(s.trid);
-	}
-}
-
 TEST(reader_waits_for_no_living_controller, "OPEN-14", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
