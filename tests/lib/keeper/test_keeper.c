@@ -11,50 +11,21 @@
 #define KIB ((size_t)1024)
 #define MIB ((size_t)1024 * 1024)
 
-struct writer {
-	trace_event_id_t id;
-	_Atomic bool is_over;
-	_Atomic uint32_t count;
-	/* Where the last flush began; null if nobody says. */
-	const _Atomic uint32_t *flushed;
-};
-
-/* Far less than the streams have room for. */
-#define UNFLUSHED_MAX 20000
-
-static void *write_numbers(void *arg)
-{
-	struct writer *w = arg;
-
-	while (!w->is_over) {
-		for (int i = 0; i < 100; i++)
-			ts_emit(w->id, w->count++);
-		/* Slow enough for a stream that is flushed only now and then; on a busy
-		 * machine that may be rarely. */
-		do
-			harness_sleep_ms(1);
-		while (w->flushed && w->count > *w->flushed + UNFLUSHED_MAX && !w->is_over);
-	}
-	return NULL;
-}
-
 struct flusher {
 	trace_id_t trid;
 	_Atomic bool is_over;
-	struct writer *writer;
-	_Atomic uint32_t flushed;
+	struct ts_emitter *emitter;
 	_Atomic unsigned int flushes;
 };
 
+/* Lets the emitter be ahead of the last flush by far less than the stream has room for. */
 static void *flush_all_the_time(void *arg)
 {
 	struct flusher *f = arg;
 
 	while (!f->is_over) {
-		uint32_t count = f->writer->count;
-
+		f->emitter->allowed = f->emitter->done + 2000;
 		ts_flush(f->trid); /* starts another keeper if that is dead */
-		f->flushed = count;
 		f->flushes++;
 	}
 	return NULL;
@@ -90,33 +61,6 @@ static void kill_keepers(int fd, struct flusher *f)
 	ts_join(thread);
 }
 
-static void check_kills(int stream_policy, int log_policy)
-{
-	struct writer w = {.id = ts_id("number")};
-	int fd = ts_temp_file();
-	trace_id_t trid = create_log(stream_policy, 4 * MIB, log_policy, 64 * MIB, fd);
-	struct flusher f = {.trid = trid, .writer = &w};
-
-	w.flushed = &f.flushed;
-	ts_start(trid);
-	pthread_t thread = ts_thread(write_numbers, &w);
-	kill_keepers(fd, &f);
-	w.is_over = true;
-	ts_join(thread);
-	ts_shutdown(trid);
-	expect_closed_log(fd);
-	trace_id_t log = ts_open_log(fd);
-	struct ts_events events = ts_read_log(log);
-	ts_expect_numbers(&events, w.id, 0, w.count - 1);
-	CHECK_EQ(ts_count(&events, POSIX_TRACE_START), 1);
-	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
-	/* The log is whole, but nobody knows an index of all of it. */
-	CHECK_EQ(counts_of(log).pt_damaged_gaps, 0);
-	CHECK_EQ(posixtrace_get_type_counts(log, NULL, 0), ENODATA);
-	ts_close_log(log);
-	ts_events_free(&events);
-}
-
 TEST(keeper_is_told_and_replaced, "", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
@@ -147,19 +91,34 @@ TEST(keeper_is_told_and_replaced, "", NEEDS_KEEPER)
 	CHECK_EQ(ptrc_trace_keeper(trid, &keeper), EINVAL);
 }
 
-TEST(killed_keepers_lose_and_double_nothing_append, "LOG-19 LOG-39 EXIT-03", NEEDS_KEEPER)
+TEST(killed_keepers_lose_and_double_nothing, "LOG-19 LOG-39 EXIT-03", NEEDS_KEEPER)
 {
-	check_kills(POSIX_TRACE_FLUSH, POSIX_TRACE_APPEND);
-}
+	for (int i = 0; i < 3; i++) {
+		bool is_until_full = log_policies[i] == POSIX_TRACE_UNTIL_FULL;
+		struct logged s =
+			start_logged(is_until_full ? POSIX_TRACE_UNTIL_FULL : POSIX_TRACE_FLUSH,
+				     4 * MIB, log_policies[i], 64 * MIB);
+		struct ts_emitter emitter = {.id = s.id};
+		struct flusher f = {.trid = s.trid, .emitter = &emitter};
+		pthread_t thread = ts_thread(ts_emit_on, &emitter);
 
-TEST(killed_keepers_lose_and_double_nothing_loop, "LOG-19 LOG-39 EXIT-03", NEEDS_KEEPER)
-{
-	check_kills(POSIX_TRACE_FLUSH, POSIX_TRACE_LOOP);
-}
-
-TEST(killed_keepers_lose_and_double_nothing_until_full, "LOG-19 LOG-39 EXIT-03", NEEDS_KEEPER)
-{
-	check_kills(POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_UNTIL_FULL);
+		NOTE("log policy %d", log_policies[i]);
+		kill_keepers(s.fd, &f);
+		emitter.is_over = true;
+		ts_join(thread);
+		ts_shutdown(s.trid);
+		expect_closed_log(s.fd);
+		trace_id_t log = ts_open_log(s.fd);
+		struct ts_events events = ts_read_log(log);
+		ts_expect_numbers(&events, s.id, 0, emitter.done - 1);
+		CHECK_EQ(ts_count(&events, POSIX_TRACE_START), 1);
+		CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
+		/* The log is whole, but nobody knows an index of all of it. */
+		CHECK_EQ(counts_of(log).pt_damaged_gaps, 0);
+		CHECK_EQ(posixtrace_get_type_counts(log, NULL, 0), ENODATA);
+		ts_close_log(log);
+		ts_events_free(&events);
+	}
 }
 
 /* What the keeper may map beyond what it has. */
@@ -204,59 +163,36 @@ TEST(short_of_memory_the_keeper_flushes_in_small_parts, "LOG-13 LOG-19", NEEDS_K
 TEST(failed_flushes_of_a_running_stream_lose_nothing, "LOG-25 LOG-19 LOG-22", NEEDS_KEEPER)
 {
 	for (int i = 0; i < 3; i++) {
-		struct writer w = {.id = ts_id("number")};
-		int fd = ts_temp_file();
-		trace_id_t trid =
-			start_log(POSIX_TRACE_UNTIL_FULL, 8 * MIB, log_policies[i], 64 * MIB, fd);
+		struct logged s =
+			start_logged(POSIX_TRACE_UNTIL_FULL, 8 * MIB, log_policies[i], 64 * MIB);
+		struct ts_emitter emitter = {.id = s.id};
+		pthread_t thread = ts_thread(ts_emit_on, &emitter);
 
-		pthread_t thread = ts_thread(write_numbers, &w);
-		for (int k = 0; k < 20; k++) {
-			harness_sleep_ms(10);
-			limit_file_size((rlim_t)ts_file_size(fd));
-			int err = posix_trace_flush(trid);
+		for (uint32_t k = 0; k < 20; k++) {
+			CHECK_EVENTUALLY(emitter.done == emitter.allowed);
+			emitter.allowed += 2000;
+			CHECK_EVENTUALLY(emitter.done > emitter.allowed - 2000);
+			limit_file_size((rlim_t)ts_file_size(s.fd));
+			int err = posix_trace_flush(s.trid);
 			limit_file_size(RLIM_INFINITY);
 			CHECK_EQ(err, EFBIG);
 			if (k % 3 == 0)
-				ts_flush(trid);
+				ts_flush(s.trid);
 		}
-		w.is_over = true;
+		emitter.is_over = true;
 		ts_join(thread);
-		ts_expect_logged(trid, fd, w.id, 0, w.count - 1);
+		ts_expect_logged(s.trid, s.fd, s.id, 0, emitter.done - 1);
 	}
-}
-
-TEST(killed_keepers_of_a_wrapped_ring, "LOG-30 LOG-32 LOG-39", NEEDS_KEEPER)
-{
-	struct logged s = start_logged(POSIX_TRACE_UNTIL_FULL, MIB, POSIX_TRACE_LOOP, 64 * KIB);
-	uint32_t next = 0, first;
-
-	for (int i = 0; i < 12; i++) {
-		for (int k = 0; k < 1000; k++)
-			ts_emit(s.id, next++);
-		ts_flush(s.trid);
-		kill_keeper(s.trid);
-	}
-	struct ts_events events = ts_end_log(s.trid, s.fd);
-	CHECK_EQ(id_at(&events, 0), POSIX_TRACE_OVERFLOW);
-	CHECK_EQ(id_at(&events, 1), POSIX_TRACE_RESUME);
-	struct ts_events rest = without_markers(&events);
-	first = ts_number(&rest.at[2]);
-	CHECK_LE(first, next - 64 * KIB / 24 * 3 / 4);
-	ts_expect_numbers(&rest, s.id, first, next - 1);
 }
 
 TEST(log_of_names_without_a_keeper, "LOG-36 LOG-42 EXIT-03", NEEDS_KEEPER)
 {
 	/* Killed before it has written anything but the head; names registered since. */
-	int fd = ts_temp_file();
-	trace_id_t trid = create_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_LOOP, 0, fd),
-		   log;
+	struct logged s = create_logged(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_LOOP, 0);
 	trace_event_id_t id = ts_id("registered later");
-	char name[TRACE_EVENT_NAME_MAX + 1];
-	kill_keeper(trid);
-	log = ts_end_and_open_log(trid, fd);
-	CHECK_OK(posix_trace_eventid_get_name(log, id, name));
-	CHECK_STR_EQ(name, "registered later");
+	kill_keeper(s.trid);
+	trace_id_t log = ts_end_and_open_log(s.trid, s.fd);
+	ts_expect_name(log, id, "registered later");
 	ts_close_log(log);
 }
 
@@ -291,7 +227,8 @@ static void wait_until_stuck(const int ends[2], pid_t keeper)
 	ts_wait_asleep(keeper, keeper);
 }
 
-TEST(stuck_keeper_of_a_dead_controller_ends_by_sigterm, "EXIT-03 LOG-26", NEEDS_KEEPER)
+TEST(stuck_keeper_of_a_dead_controller_ends_by_sigterm_or_with_its_reader, "EXIT-03 LOG-24 LOG-26",
+     NEEDS_KEEPER)
 {
 	int ends[2];
 	pid_t keeper = start_stuck_keeper(ends);
@@ -300,13 +237,8 @@ TEST(stuck_keeper_of_a_dead_controller_ends_by_sigterm, "EXIT-03 LOG-26", NEEDS_
 	CHECK(!process_is_gone(keeper));
 	kill(keeper, SIGTERM);
 	CHECK_EVENTUALLY(process_is_gone(keeper));
-}
 
-TEST(stuck_keeper_ends_with_its_reader, "EXIT-03 LOG-24", NEEDS_KEEPER)
-{
-	int ends[2];
-	pid_t keeper = start_stuck_keeper(ends);
-
+	keeper = start_stuck_keeper(ends);
 	close(ends[0]);
 	CHECK_EVENTUALLY(process_is_gone(keeper));
 }
