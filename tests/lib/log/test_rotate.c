@@ -51,25 +51,25 @@ static struct family begin(size_t bytes, int seconds, unsigned long keep)
 	return begin_with(0, &attr);
 }
 
-static void path_of(const struct family *f, unsigned int member, char path[300])
+/* The path of a file of the log, until the fourth call after this one. */
+static const char *path_of(const struct family *f, unsigned int member)
 {
-	snprintf(path, 300, member ? "%s.%06u" : "%s", f->path, member);
+	static char paths[4][300];
+	static unsigned int next;
+	char *path = paths[next++ % 4];
+
+	snprintf(path, sizeof(paths[0]), member ? "%s.%06u" : "%s", f->path, member);
+	return path;
 }
 
 static bool has(const struct family *f, unsigned int member)
 {
-	char path[300];
-
-	path_of(f, member, path);
-	return access(path, F_OK) == 0;
+	return access(path_of(f, member), F_OK) == 0;
 }
 
 static void remove_member(const struct family *f, unsigned int member)
 {
-	char path[300];
-
-	path_of(f, member, path);
-	CHECK_SYS(unlink(path));
+	CHECK_SYS(unlink(path_of(f, member)));
 }
 
 static void make(struct family *f, uint32_t count)
@@ -101,13 +101,20 @@ static unsigned int last_from(const struct family *f, unsigned int member)
 	return member;
 }
 
-static struct ts_events read_path(const char *path, struct ptrc_counts *counts)
+static trace_id_t open_all(const struct family *f)
 {
 	trace_id_t log;
 
-	CHECK_OK(posixtrace_log_open(path, &log));
+	CHECK_OK(posixtrace_log_open(f->path, &log));
+	return log;
+}
+
+static struct ts_events read_all(const struct family *f, struct ptrc_counts *counts)
+{
+	trace_id_t log = open_all(f);
 	struct ts_events events = ts_read_log(log);
-	CHECK_OK(ptrc_trace_counts(log, counts));
+
+	*counts = counts_of(log);
 	ts_close_log(log);
 	return events;
 }
@@ -116,7 +123,7 @@ static struct ts_events read_path(const char *path, struct ptrc_counts *counts)
 static struct ptrc_counts expect_whole(const struct family *f)
 {
 	struct ptrc_counts counts;
-	struct ts_events events = read_path(f->path, &counts);
+	struct ts_events events = read_all(f, &counts);
 
 	ts_expect_numbers(&events, f->id, 0, f->made - 1);
 	CHECK_EQ(counts.pt_log_events, events.count);
@@ -139,10 +146,7 @@ static void end(struct family *f)
 
 static int open_member(const struct family *f, unsigned int member)
 {
-	char path[300];
-
-	path_of(f, member, path);
-	return CHECK_SYS(open(path, O_RDWR | O_CLOEXEC));
+	return CHECK_SYS(open(path_of(f, member), O_RDWR | O_CLOEXEC));
 }
 
 static size_t numbers_in(const struct ts_events *events, trace_event_id_t id, uint32_t *first)
@@ -193,7 +197,7 @@ TEST(an_attribute_says_when_a_log_is_rotated, "", NEEDS_KEEPER)
 TEST(each_event_is_in_exactly_one_file, "", NEEDS_KEEPER)
 {
 	struct family f = begin(LEAST, 0, 0);
-	struct ptrc_counts counts, alone;
+	struct ptrc_counts counts;
 	struct posixtrace_log_process process;
 	struct ts_events all, one;
 	uint64_t sum = 0;
@@ -204,10 +208,10 @@ TEST(each_event_is_in_exactly_one_file, "", NEEDS_KEEPER)
 	make(&f, 1);
 	/* What the log has, in all of its files. */
 	ts_flush(f.trid);
-	CHECK_OK(ptrc_trace_counts(f.trid, &counts));
+	counts = counts_of(f.trid);
 	CHECK_GE(counts.pt_log_events, f.made);
 	ts_shutdown(f.trid);
-	all = read_path(f.path, &counts);
+	all = read_all(&f, &counts);
 	ts_expect_numbers(&all, f.id, 0, f.made - 1);
 	CHECK_EQ(counts.pt_files, 4);
 	CHECK_EQ(counts.pt_missing_files + counts.pt_earlier_files, 0);
@@ -218,7 +222,6 @@ TEST(each_event_is_in_exactly_one_file, "", NEEDS_KEEPER)
 	/* Each is a log of its own: closed, with names and processes. */
 	for (unsigned int i = 0; i < 4; i++) {
 		int fd = open_member(&f, i);
-		char name[TRACE_EVENT_NAME_MAX + 1];
 		uint32_t first;
 
 		one = ts_log_events(fd);
@@ -231,11 +234,9 @@ TEST(each_event_is_in_exactly_one_file, "", NEEDS_KEEPER)
 		ts_events_free(&one);
 		log = ts_open_log(fd);
 		CHECK_EQ(ts_status(log).posix_stream_flush_error, 0);
-		CHECK_OK(posix_trace_eventid_get_name(log, f.id, name));
-		CHECK_STR_EQ(name, "number");
+		ts_expect_name(log, f.id, "number");
 		CHECK_OK(posixtrace_log_get_process(log, 0, &process, sizeof(process)));
-		alone = counts_of(log);
-		CHECK_EQ(alone.pt_files, 0);
+		CHECK_EQ(counts_of(log).pt_files, 0);
 		ts_close_log(log);
 		close(fd);
 	}
@@ -248,7 +249,6 @@ TEST(a_program_that_does_not_pause_does_not_hinder_a_rotation, "", NEEDS_KEEPER)
 {
 	const struct timespec wait = {.tv_sec = 1000};
 	trace_attr_t attr = attr_of(LEAST, 0, 0);
-	char path[300];
 	struct stat st;
 
 	CHECK_OK(posixtrace_attr_setfullwait(&attr, &wait));
@@ -258,8 +258,7 @@ TEST(a_program_that_does_not_pause_does_not_hinder_a_rotation, "", NEEDS_KEEPER)
 	struct ptrc_counts counts = expect_whole(&f);
 	CHECK_GT(counts.pt_files, 2);
 	for (unsigned int i = 0; i < counts.pt_files; i++) {
-		path_of(&f, i, path);
-		CHECK_SYS(stat(path, &st));
+		CHECK_SYS(stat(path_of(&f, i), &st));
 		/* What two flushes write, the second as the file is closed; and what is no
 		 * event. */
 		CHECK_LT((size_t)st.st_size, LEAST + 2 * 64 * KIB + 48 * KIB);
@@ -296,7 +295,7 @@ TEST(a_filter_and_losses_go_on_in_the_next_file, "", NEEDS_KEEPER)
 	CHECK_EQ(ts_status(log).posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
 	ts_close_log(log);
 	close(fd);
-	struct ts_events one = read_path(f.path, &counts);
+	struct ts_events one = read_all(&f, &counts);
 	CHECK_EQ(counts.pt_lost_events, first.pt_lost_events);
 	CHECK_EQ(ts_count(&one, other), 0);
 	/* Each packet begins with the filter, and so does the first one of a file. */
@@ -319,15 +318,12 @@ TEST(the_oldest_files_go_and_foreign_ones_stay, "", NEEDS_KEEPER)
 	struct family f = begin(LEAST, 0, 2);
 	struct ptrc_counts counts;
 	uint32_t first;
-	char path[300];
 
 	/* A file of somebody else, and a link to nowhere, where the next ones would be. */
-	path_of(&f, 2, path);
-	int fd = CHECK_SYS(open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
+	int fd = CHECK_SYS(open(path_of(&f, 2), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
 	CHECK_EQ(write(fd, "mine", 4), 4);
 	close(fd);
-	path_of(&f, 3, path);
-	CHECK_SYS(symlink("nowhere", path));
+	CHECK_SYS(symlink("nowhere", path_of(&f, 3)));
 	fill_one(&f, 1);
 	CHECK(has(&f, 0));
 	fill_one(&f, 4);
@@ -338,13 +334,12 @@ TEST(the_oldest_files_go_and_foreign_ones_stay, "", NEEDS_KEEPER)
 	fill_one(&f, 6);
 	CHECK_EVENTUALLY(!has(&f, 4));
 	ts_shutdown(f.trid);
-	path_of(&f, 2, path);
-	fd = CHECK_SYS(open(path, O_RDONLY | O_CLOEXEC));
+	fd = open_member(&f, 2);
 	CHECK_EQ(ts_file_size(fd), 4);
 	close(fd);
 	remove_member(&f, 3);
 	/* The first ones are gone, and that is told, but no damage. */
-	struct ts_events events = read_path(f.path, &counts);
+	struct ts_events events = read_all(&f, &counts);
 	CHECK_EQ(counts.pt_files, 2);
 	CHECK_EQ(counts.pt_missing_files, 0);
 	CHECK_EQ(counts.pt_earlier_files, 3);
@@ -364,7 +359,7 @@ TEST(a_missing_last_file_is_told, "", NEEDS_KEEPER)
 	fill(&f, 2);
 	ts_shutdown(f.trid);
 	for (unsigned int i = 3; i-- > 0;) {
-		CHECK_OK(posixtrace_log_open(f.path, &trid));
+		trid = open_all(&f);
 		CHECK_EQ(ts_status(trid).posix_stream_flush_error, i == 2 ? 0 : EOWNERDEAD);
 		struct ptrc_counts counts = counts_of(trid);
 		CHECK_EQ(counts.pt_files, i + 1);
@@ -387,7 +382,6 @@ TEST(a_missing_last_file_is_told, "", NEEDS_KEEPER)
 TEST(a_file_that_has_just_been_begun_is_not_missing, "", NEEDS_KEEPER)
 {
 	struct family f = begin(LEAST, 0, 0);
-	trace_id_t log;
 
 	fill(&f, 2);
 	ts_shutdown(f.trid);
@@ -397,8 +391,8 @@ TEST(a_file_that_has_just_been_begun_is_not_missing, "", NEEDS_KEEPER)
 	struct ptrc_counts counts = expect_whole(&f);
 	CHECK_EQ(counts.pt_missing_files, 0);
 	CHECK_EQ(counts.pt_is_last_file_missing, 0);
-	CHECK_OK(posixtrace_log_open(f.path, &log));
 	/* Such a log has no end. */
+	trace_id_t log = open_all(&f);
 	CHECK_EQ(ts_status(log).posix_stream_flush_error, EOWNERDEAD);
 	ts_close_log(log);
 	end(&f);
@@ -425,12 +419,11 @@ TEST(a_missing_file_is_told, "", NEEDS_KEEPER)
 	struct family f = begin(LEAST, 0, 0);
 	struct ptrc_counts counts;
 	uint32_t first;
-	char path[300];
 
 	fill(&f, 3);
 	ts_shutdown(f.trid);
 	remove_member(&f, 1);
-	struct ts_events events = read_path(f.path, &counts);
+	struct ts_events events = read_all(&f, &counts);
 	CHECK_EQ(counts.pt_files, 3);
 	CHECK_EQ(counts.pt_missing_files, 1);
 	CHECK_EQ(counts.pt_damaged_gaps, 1);
@@ -446,11 +439,10 @@ TEST(a_missing_file_is_told, "", NEEDS_KEEPER)
 	CHECK_EQ(numbers_in(&events, f.id, &first), 200);
 	/* Nobody was told to delete the first one. */
 	CHECK_SYS(unlink(f.path));
-	events = read_path(f.path, &counts);
+	events = read_all(&f, &counts);
 	CHECK_EQ(counts.pt_earlier_files, 2);
 	CHECK_EQ(counts.pt_deleted_files, 0);
-	path_of(&f, 7, path);
-	CHECK_EQ(posixtrace_log_open(path, &f.trid), ENOENT);
+	CHECK_EQ(posixtrace_log_open(path_of(&f, 7), &f.trid), ENOENT);
 	CHECK_EQ(posixtrace_log_open("/dev/null", &f.trid), EINVAL);
 	CHECK_EQ(posixtrace_log_open(NULL, &f.trid), EINVAL);
 	end(&f);
@@ -468,11 +460,10 @@ static void lose(struct family *f)
 }
 
 /* How many events the log tells were lost in the stream. */
-static unsigned long lost_by(const char *path)
+static unsigned long lost_by(const struct family *f)
 {
-	trace_id_t log;
+	trace_id_t log = open_all(f);
 
-	CHECK_OK(posixtrace_log_open(path, &log));
 	CHECK_EQ(ts_status(log).posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
 	struct ptrc_counts counts = counts_of(log);
 	ts_close_log(log);
@@ -482,12 +473,12 @@ static unsigned long lost_by(const char *path)
 /* Takes a file of the log away while `lost` is checked, and puts it back. */
 static void check_without(const struct family *f, unsigned int member, unsigned long lost)
 {
-	char path[300], away[310];
+	const char *path = path_of(f, member);
+	char away[310];
 
-	path_of(f, member, path);
 	snprintf(away, sizeof(away), "%s-away", path);
 	CHECK_SYS(rename(path, away));
-	CHECK_EQ(lost_by(f->path), lost);
+	CHECK_EQ(lost_by(f), lost);
 	CHECK_SYS(rename(away, path));
 }
 
@@ -495,7 +486,6 @@ TEST(what_files_that_are_gone_told_of_losses_is_told, "", NEEDS_KEEPER)
 {
 	for (unsigned int keep = 0; keep < 3; keep += 2) {
 		struct family f = begin(LEAST, 0, keep);
-		struct ptrc_counts counts;
 		unsigned int last = 0;
 
 		NOTE("%u files are kept", keep);
@@ -511,22 +501,17 @@ TEST(what_files_that_are_gone_told_of_losses_is_told, "", NEEDS_KEEPER)
 			kill_keeper(f.trid);
 		}
 		CHECK_EQ(has(&f, 1), keep == 0);
-		CHECK_OK(ptrc_trace_counts(f.trid, &counts));
-		unsigned long lost = counts.pt_lost_events;
+		unsigned long lost = counts_of(f.trid).pt_lost_events;
 		CHECK_GE(lost, 1000);
-		CHECK_EQ(lost_by(f.path), lost);
+		CHECK_EQ(lost_by(&f), lost);
 		ts_shutdown(f.trid);
-		CHECK_EQ(lost_by(f.path), lost);
+		CHECK_EQ(lost_by(&f), lost);
 		for (unsigned int i = 0; keep == 0 && i < last; i++)
 			check_without(&f, i, lost);
 		/* The last one alone. */
-		for (unsigned int i = 0; i < last; i++) {
-			char path[300];
-
-			path_of(&f, i, path);
-			unlink(path);
-		}
-		CHECK_EQ(lost_by(f.path), lost);
+		for (unsigned int i = 0; i < last; i++)
+			unlink(path_of(&f, i));
+		CHECK_EQ(lost_by(&f), lost);
 		end(&f);
 	}
 }
@@ -546,7 +531,7 @@ TEST(a_clear_forgets_losses_of_files_that_are_gone, "", NEEDS_KEEPER)
 	ts_start(f.trid);
 	fill_one(&f, last_from(&f, last) + 1);
 	ts_shutdown(f.trid);
-	struct ts_events events = read_path(f.path, &counts);
+	struct ts_events events = read_all(&f, &counts);
 	CHECK_EQ(counts.pt_lost_events, 0);
 	CHECK_EQ(ts_count(&events, f.id), 100);
 	end(&f);
@@ -588,7 +573,7 @@ TEST(a_keeper_that_takes_over_goes_on_in_the_last_file, "", NEEDS_KEEPER)
 	make(&f, 5);
 	ts_shutdown(f.trid);
 	CHECK(has(&f, 4));
-	struct ts_events events = read_path(f.path, &counts);
+	struct ts_events events = read_all(&f, &counts);
 	CHECK_EQ(counts.pt_files, 3);
 	CHECK_EQ(counts.pt_earlier_files, 1);
 	CHECK_EQ(counts.pt_missing_files, 1);
