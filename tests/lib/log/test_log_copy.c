@@ -49,6 +49,17 @@ static void add(struct posixtrace_log_writer *log, struct posixtrace_event e)
 	CHECK_OK(posixtrace_log_writer_add(log, &e));
 }
 
+static void end(struct posixtrace_log_writer *log)
+{
+	CHECK_OK(posixtrace_log_writer_close(log, NULL, 0));
+}
+
+static struct ts_events end_and_read(struct posixtrace_log_writer *log, int fd)
+{
+	end(log);
+	return ts_log_events(fd);
+}
+
 static void check_same_info(const struct posix_trace_event_info *a,
 			    const struct posix_trace_event_info *b)
 {
@@ -73,35 +84,36 @@ static void *emit(void *number)
 	return NULL;
 }
 
+/* Records ten events, of these three types in turn. */
+static void emit_ten(const trace_event_id_t ids[3])
+{
+	for (uint32_t i = 0; i < 10; i++)
+		ts_emit(ids[i % 3], i);
+}
+
 /* A log with all that a log may have: threads, filters, stops, flushes, data that was cut. */
 static int make_source(void)
 {
+	const trace_event_id_t ids[] = {ts_id("first"), ts_id("second"), ts_id("third")};
 	int fd = ts_temp_file();
 	trace_attr_t attr = ts_attr(POSIX_TRACE_FLUSH, 8 << 20, 100);
-	trace_event_id_t ids[3];
 	pthread_t threads[8];
 
-	ids[0] = ts_id("first");
-	ids[1] = ts_id("second");
-	ids[2] = ts_id("third");
 	trace_id_t trid = ts_create_log(getpid(), &attr, fd);
 	ts_start(trid);
-	for (uint32_t i = 0; i < 10; i++)
-		ts_emit(ids[i % 3], i);
+	emit_ten(ids);
 	for (intptr_t i = 0; i < 8; i++)
-		CHECK_OK(pthread_create(&threads[i], NULL, emit, (void *)i));
+		threads[i] = ts_thread(emit, (void *)i);
 	for (int i = 0; i < 8; i++)
-		CHECK_OK(pthread_join(threads[i], NULL));
+		ts_join(threads[i]);
 	trace_event_set_t set = ts_set(ids[0], 0);
 	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
-	for (uint32_t i = 0; i < 10; i++)
-		ts_emit(ids[i % 3], i);
+	emit_ten(ids);
 	set = ts_set(ids[1], POSIX_TRACE_STOP, 0);
 	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
 	ts_stop(trid);
 	ts_start(trid);
-	for (uint32_t i = 0; i < 10; i++)
-		ts_emit(ids[i % 3], i);
+	emit_ten(ids);
 	ts_flush(trid);
 	ts_emit(ids[2], 11);
 	ts_shutdown(trid);
@@ -149,7 +161,7 @@ TEST(events_of_a_log_are_those_of_its_copy, "", NEEDS_KEEPER)
 	struct posixtrace_log_writer *log = begin(to);
 	size_t count = copy(from, log), cut = 0;
 
-	CHECK_OK(posixtrace_log_writer_close(log, NULL, 0));
+	end(log);
 	struct ts_events a = ts_log_events(from);
 	struct ts_events b = ts_log_events(to);
 	CHECK_EQ(a.count, count);
@@ -195,7 +207,7 @@ TEST(the_order_is_that_of_adding, "")
 		times[i] = ns;
 		add(log, event(ids[i % 2], ns, of_thread[i], &i, sizeof(i)));
 	}
-	CHECK_OK(posixtrace_log_writer_close(log, NULL, 0));
+	end(log);
 	trace_id_t trid = ts_open_log(fd);
 	for (;;) {
 		CHECK_OK(posixtrace_log_next_block(trid, &block));
@@ -236,8 +248,7 @@ TEST(system_events_of_one_time_keep_their_order, "")
 
 	for (size_t i = 0; i < COUNT; i++)
 		add(log, event(order[i], 5, (int)(i % 3), "data", 4));
-	CHECK_OK(posixtrace_log_writer_close(log, NULL, 0));
-	struct ts_events all = ts_log_events(fd);
+	struct ts_events all = end_and_read(log, fd);
 	CHECK_EQ(all.count, COUNT);
 	for (size_t i = 0; i < COUNT; i++)
 		CHECK_EQ(all.at[i].info.posix_event_id, order[i]);
@@ -254,8 +265,7 @@ TEST(events_in_a_gap_are_left_out, "")
 	add(log, event(id, 3, 0, NULL, 0));
 	add(log, event(POSIX_TRACE_RESUME, 4, 0, NULL, 0));
 	add(log, event(id, 5, 0, NULL, 0));
-	CHECK_OK(posixtrace_log_writer_close(log, NULL, 0));
-	struct ts_events all = ts_log_events(fd);
+	struct ts_events all = end_and_read(log, fd);
 	ts_expect_ids(&all, id, POSIX_TRACE_OVERFLOW, POSIX_TRACE_RESUME, id, 0);
 }
 
@@ -275,8 +285,7 @@ TEST(a_filter_leaves_nothing_out, "")
 	add(log, event(POSIX_TRACE_FILTER, 3, 0, sets, sizeof(sets)));
 	add(log, event(b, 3, 0, NULL, 0));
 	add(log, event(b, 4, 1, NULL, 0));
-	CHECK_OK(posixtrace_log_writer_close(log, NULL, 0));
-	struct ts_events all = ts_log_events(fd);
+	struct ts_events all = end_and_read(log, fd);
 	ts_expect_ids(&all, POSIX_TRACE_START, a, POSIX_TRACE_STOP, POSIX_TRACE_FILTER, b, b, 0);
 	CHECK_EQ(all.at[0].len, sizeof(sets[0]));
 	CHECK_EQ(memcmp(all.at[3].data, sets, sizeof(sets)), 0);
@@ -286,12 +295,10 @@ TEST(a_filter_leaves_nothing_out, "")
 
 TEST(a_log_has_the_attributes_that_were_given, "")
 {
-	struct timespec created = {EPOCH, 123456789}, time;
-	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 1 << 20, 77), seen;
+	struct timespec created = {EPOCH, 123456789};
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 1 << 20, 77);
 	struct posixtrace_log_writer *log;
-	char name[TRACE_NAME_MAX + 1];
-	int fd = ts_temp_file(), policy;
-	size_t size;
+	int fd = ts_temp_file();
 
 	CHECK_OK(posix_trace_attr_setname(&attr, "copied"));
 	/* A longer log was there. */
@@ -299,19 +306,14 @@ TEST(a_log_has_the_attributes_that_were_given, "")
 	CHECK_OK(posixtrace_log_writer_open(fd, &attr, &created, &log));
 	/* It is read before it is closed, too, and has no end then. */
 	trace_id_t trid = ts_open_log(fd);
-	CHECK_OK(posix_trace_get_attr(trid, &seen));
-	CHECK_OK(posix_trace_attr_getname(&seen, name));
-	CHECK_STR_EQ(name, "copied");
-	CHECK_OK(posix_trace_attr_getcreatetime(&seen, &time));
-	CHECK_EQ(ts_time_ns(&time), ts_time_ns(&created));
-	CHECK_OK(posix_trace_attr_getmaxdatasize(&seen, &size));
-	CHECK_EQ(size, 77);
-	CHECK_OK(posix_trace_attr_getstreamfullpolicy(&seen, &policy));
-	CHECK_EQ(policy, POSIX_TRACE_LOOP);
-	CHECK_OK(posix_trace_attr_getlogfullpolicy(&seen, &policy));
-	CHECK_EQ(policy, POSIX_TRACE_APPEND);
+	struct ts_values values = ts_values_of(trid);
+	CHECK_STR_EQ(values.name, "copied");
+	CHECK_EQ(values.created_ns, ts_time_ns(&created));
+	CHECK_EQ(values.data_bytes, 77);
+	CHECK_EQ(values.stream_policy, POSIX_TRACE_LOOP);
+	CHECK_EQ(values.log_policy, POSIX_TRACE_APPEND);
 	ts_close_log(trid);
-	CHECK_OK(posixtrace_log_writer_close(log, NULL, 0));
+	end(log);
 	trid = ts_open_log(fd);
 	CHECK_EQ(ts_status(trid).posix_stream_flush_error, 0);
 	/* It has an index. */
@@ -441,7 +443,7 @@ TEST(a_pipe_takes_a_log, "")
 	trace_event_id_t id = type(log, "a");
 	for (uint32_t i = 0; i < 10; i++)
 		add(log, event(id, i, 0, &i, sizeof(i)));
-	CHECK_OK(posixtrace_log_writer_close(log, NULL, 0));
+	end(log);
 	CHECK_SYS(close(ends[1]));
 	while ((n = read(ends[0], bytes, sizeof(bytes))) > 0)
 		CHECK_EQ(write(fd, bytes, (size_t)n), n);
@@ -463,7 +465,7 @@ TEST(memory_does_not_grow_with_the_log, "")
 		if (m.uordblks + m.hblkhd > most)
 			most = m.uordblks + m.hblkhd;
 	}
-	CHECK_OK(posixtrace_log_writer_close(log, NULL, 0));
+	end(log);
 	/* The index has some bytes for each of the packets. */
 	CHECK(most < (size_t)4 << 20);
 }
@@ -478,13 +480,18 @@ TEST(memory_grows_with_the_events_of_one_time_only_as_they_do, "")
 	CHECK_SYS(getrusage(RUSAGE_SELF, &before));
 	for (int i = 0; i < 200000; i++)
 		add(log, event(id, 0, 0, data, sizeof(data)));
-	CHECK_OK(posixtrace_log_writer_close(log, NULL, 0));
+	end(log);
 	CHECK_SYS(getrusage(RUSAGE_SELF, &after));
 	/* In KiB; the events have 20 MB of data. */
 	CHECK(after.ru_maxrss - before.ru_maxrss < 300 << 10);
 }
 
 /* ---- arguments and limits ---- */
+
+static void refuse(struct posixtrace_log_writer *log, struct posixtrace_event e)
+{
+	CHECK_EQ(posixtrace_log_writer_add(log, &e), EINVAL);
+}
 
 TEST(arguments_that_are_refused, "")
 {
@@ -522,32 +529,25 @@ TEST(arguments_that_are_refused, "")
 	e.pt_info.posix_timestamp = (struct timespec){-9223372037, 145224192};
 	add(log, e);
 	e.pt_info.posix_timestamp = (struct timespec){-9223372037, 145224191};
-	CHECK_EQ(posixtrace_log_writer_add(log, &e), EINVAL);
+	refuse(log, e);
 	e = event(id, 10, 0, NULL, 0);
-	CHECK_EQ(posixtrace_log_writer_add(NULL, &e), EINVAL);
+	refuse(NULL, e);
 	CHECK_EQ(posixtrace_log_writer_add(log, NULL), EINVAL);
 	add(log, e);
-	e = event(id, 9, 0, NULL, 0);
-	CHECK_EQ(posixtrace_log_writer_add(log, &e), EINVAL);
-	e = event(id + 1, 10, 0, NULL, 0);
-	CHECK_EQ(posixtrace_log_writer_add(log, &e), EINVAL);
-	e = event(0, 10, 0, NULL, 0);
-	CHECK_EQ(posixtrace_log_writer_add(log, &e), EINVAL);
-	e = event(UINT32_MAX, 10, 0, NULL, 0);
-	CHECK_EQ(posixtrace_log_writer_add(log, &e), EINVAL);
-	e = event(id, 10, 0, NULL, 1);
-	CHECK_EQ(posixtrace_log_writer_add(log, &e), EINVAL);
-	e = event(id, 10, 0, large, SIZE_MAX);
-	CHECK_EQ(posixtrace_log_writer_add(log, &e), EINVAL);
-	e = event(id, 10, 0, NULL, 0);
+	refuse(log, event(id, 9, 0, NULL, 0));
+	refuse(log, event(id + 1, 10, 0, NULL, 0));
+	refuse(log, event(0, 10, 0, NULL, 0));
+	refuse(log, event(UINT32_MAX, 10, 0, NULL, 0));
+	refuse(log, event(id, 10, 0, NULL, 1));
+	refuse(log, event(id, 10, 0, large, SIZE_MAX));
 	e.pt_info.posix_truncation_status = POSIX_TRACE_TRUNCATED_READ + 1;
-	CHECK_EQ(posixtrace_log_writer_add(log, &e), EINVAL);
+	refuse(log, e);
 	e.pt_info.posix_truncation_status = -1;
-	CHECK_EQ(posixtrace_log_writer_add(log, &e), EINVAL);
+	refuse(log, e);
 	/* None of that has done harm. */
 	add(log, event(id, 10, 0, large, 60000));
 	CHECK_EQ(posixtrace_log_writer_close(NULL, NULL, 0), EINVAL);
-	CHECK_OK(posixtrace_log_writer_close(log, NULL, 0));
+	end(log);
 	CHECK_EQ(ts_log_events(fd).count, 3);
 }
 
@@ -561,18 +561,17 @@ TEST(times_up_to_the_limits, "")
 	struct posixtrace_event e = event(id, 0, 0, NULL, 0);
 
 	e.pt_info.posix_timestamp = too_early;
-	CHECK_EQ(posixtrace_log_writer_add(log, &e), EINVAL);
+	refuse(log, e);
 	e.pt_info.posix_timestamp = (struct timespec){-1, 1};
 	add(log, e);
 	e.pt_info.posix_timestamp = too_late;
-	CHECK_EQ(posixtrace_log_writer_add(log, &e), EINVAL);
+	refuse(log, e);
 	e.pt_info.posix_timestamp = last;
 	e.pt_info.posix_timestamp.tv_nsec++;
-	CHECK_EQ(posixtrace_log_writer_add(log, &e), EINVAL);
+	refuse(log, e);
 	e.pt_info.posix_timestamp = last;
 	add(log, e);
-	CHECK_OK(posixtrace_log_writer_close(log, NULL, 0));
-	struct ts_events all = ts_log_events(fd);
+	struct ts_events all = end_and_read(log, fd);
 	CHECK_EQ(all.count, 2);
 	CHECK_EQ(ts_time_ns(&all.at[0].info.posix_timestamp), 1 - NS);
 	CHECK_EQ(ts_time_ns(&all.at[1].info.posix_timestamp), INT64_MAX);
@@ -604,7 +603,7 @@ TEST(names_up_to_the_limit, "")
 	name[TRACE_EVENT_NAME_MAX] = '\0';
 	CHECK_EQ(type(log, name), POSIX_TRACE_UNNAMED_USEREVENT);
 	add(log, event(POSIX_TRACE_UNNAMED_USEREVENT, NAMES, 0, "x", 1));
-	CHECK_OK(posixtrace_log_writer_close(log, NULL, 0));
+	end(log);
 	trace_id_t trid = ts_open_log(fd);
 	for (int i = 0; i < NAMES; i += 1000) {
 		char expected[16];
@@ -635,7 +634,7 @@ TEST(an_event_may_have_more_data_than_a_packet_of_several, "")
 	for (size_t i = 0; i < sizeof(data); i++)
 		data[i] = (char)(i * 7 / 3);
 	add(log, event(id, 1, 0, data, sizeof(data)));
-	CHECK_OK(posixtrace_log_writer_close(log, NULL, 0));
+	end(log);
 	trace_id_t trid = ts_open_log(fd);
 	CHECK_OK(posix_trace_getnext_event(trid, &info, seen, sizeof(seen), &size, &unavailable));
 	CHECK_EQ(size, sizeof(data));

@@ -2,13 +2,11 @@
 /* Logs that come in parts: what a cursor makes of an active stream, and reading it. */
 #include "include/posixtrace-private.h"
 #include "tests/support/keeper.h"
+#include "tests/support/log_maker.h"
 
 #include <limits.h>
 #include <malloc.h>
 #include <posixtrace-control.h>
-
-#include "lib/base/crc32c.h"
-#include "lib/log/log_layout.h"
 
 enum { DATA = 100 };
 
@@ -83,19 +81,17 @@ static struct bytes make(void)
 	struct posixtrace_cursor *cursor;
 	trace_id_t trid = begin(&cursor);
 	struct bytes b = {NULL, 0, 0};
-	trace_event_set_t set;
 	pthread_t threads[3];
 
 	take(cursor, &b);
 	for (intptr_t i = 0; i < 3; i++)
-		CHECK_OK(pthread_create(&threads[i], NULL, emit, (void *)i));
+		threads[i] = ts_thread(emit, (void *)i);
 	for (int i = 0; i < 3; i++)
-		CHECK_OK(pthread_join(threads[i], NULL));
+		ts_join(threads[i]);
 	take(cursor, &b);
 	posix_trace_event(ts_id("large"), large, sizeof(large));
-	CHECK_OK(posix_trace_eventset_empty(&set));
-	CHECK_OK(posix_trace_eventset_add(ts_id("large"), &set));
-	CHECK_OK(posix_trace_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET));
+	trace_event_set_t set = ts_set(ts_id("large"), 0);
+	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
 	posix_trace_event(ts_id("large"), large, sizeof(large));
 	ts_emit(ts_id("later name"), 1);
 	ts_stop(trid);
@@ -110,12 +106,12 @@ static struct bytes make(void)
 }
 
 /* What is read of the parts: each event, as bytes. */
-struct seen {
+struct taken {
 	struct bytes all;
 	size_t events;
 };
 
-static void see(struct seen *s, const struct posixtrace_event *e)
+static void see(struct taken *s, const struct posixtrace_event *e)
 {
 	struct ptrc_part info = {.pt_bytes = &e->pt_info, .pt_length = sizeof(e->pt_info)};
 	struct ptrc_part data = {.pt_bytes = e->pt_data, .pt_length = e->pt_size};
@@ -125,7 +121,7 @@ static void see(struct seen *s, const struct posixtrace_event *e)
 	s->events++;
 }
 
-static int see_all(trace_id_t log, struct seen *s)
+static int see_all(trace_id_t log, struct taken *s)
 {
 	struct posixtrace_block *block;
 	int error;
@@ -140,10 +136,10 @@ static int see_all(trace_id_t log, struct seen *s)
 
 /* Reads the bytes in parts of this size; events at once, or at the end. Small parts are at the begin and the
  * end of the log: what is in between is all alike. */
-static struct seen read_by(const struct bytes *b, size_t size, bool is_eager)
+static struct taken read_by(const struct bytes *b, size_t size, bool is_eager)
 {
 	enum { SMALL = 4096, EDGE = 20000 };
-	struct seen s = {.events = 0};
+	struct taken s = {.events = 0};
 	int is_complete = 0;
 	trace_id_t log;
 
@@ -163,7 +159,7 @@ static struct seen read_by(const struct bytes *b, size_t size, bool is_eager)
 	return s;
 }
 
-static void expect_same(const struct seen *a, const struct seen *b)
+static void expect_same(const struct taken *a, const struct taken *b)
 {
 	CHECK_EQ(a->events, b->events);
 	CHECK_EQ(a->all.used, b->all.used);
@@ -174,7 +170,7 @@ TEST(parts_of_any_size_are_the_log_that_they_are_in_a_file, "")
 {
 	static const size_t sizes[] = {1, 79, 80, 4096, 65537, 1 << 30};
 	struct bytes b = make();
-	struct seen whole = {.events = 0};
+	struct taken whole = {.events = 0};
 	int fd = ts_temp_file();
 
 	put_bytes(fd, b.at, b.used);
@@ -185,8 +181,8 @@ TEST(parts_of_any_size_are_the_log_that_they_are_in_a_file, "")
 	CHECK_EQ(whole.events, 1u + 6000 + 1 + 1 + 1 + 1);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		/* Asking for events after each byte would take long. */
-		struct seen eager = read_by(&b, sizes[i] > 1 ? sizes[i] : 61, true);
-		struct seen late = read_by(&b, sizes[i], false);
+		struct taken eager = read_by(&b, sizes[i] > 1 ? sizes[i] : 61, true);
+		struct taken late = read_by(&b, sizes[i], false);
 
 		expect_same(&whole, &eager);
 		expect_same(&whole, &late);
@@ -211,9 +207,7 @@ TEST(an_event_is_there_as_soon_as_its_part_is, "")
 	struct posixtrace_log_process p;
 	struct posixtrace_log_host host;
 	struct bytes b = {NULL, 0, 0};
-	struct seen s = {.events = 0};
-	char name[TRACE_EVENT_NAME_MAX + 1];
-	trace_event_id_t id;
+	struct taken s = {.events = 0};
 
 	CHECK_EQ(take(cursor, &b), 1u);
 	CHECK_OK(ptrc_log_open_parts(b.at, b.used, &log));
@@ -229,15 +223,14 @@ TEST(an_event_is_there_as_soon_as_its_part_is, "")
 		char text[20];
 
 		snprintf(text, sizeof(text), "name %d", i);
-		id = ts_id(text);
+		trace_event_id_t id = ts_id(text);
 		from = b.used;
 		ts_emit(id, (unsigned)i);
 		CHECK_EQ(take(cursor, &b), 1u);
 		CHECK(!add_from(log, &b, from));
 		CHECK_OK(see_all(log, &s));
 		CHECK_EQ(s.events, 2u + (unsigned)i);
-		CHECK_OK(posix_trace_eventid_get_name(log, id, name));
-		CHECK_STR_EQ(name, text);
+		ts_expect_name(log, id, text);
 	}
 	CHECK_OK(posixtrace_log_get_process(log, 0, &p, sizeof(p)));
 	CHECK_EQ(p.pp_pid, getpid());
@@ -280,7 +273,7 @@ TEST(memory_is_that_of_what_was_not_read, "")
 	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, 4 << 20, sizeof(data)), log = 0;
 	trace_event_id_t id = ts_id("event");
 	struct ptrc_part part;
-	struct seen s = {.events = 0};
+	struct taken s = {.events = 0};
 	size_t most = 0, before = 0;
 
 	CHECK_OK(posixtrace_cursor_open(trid, 0, &cursor));
@@ -308,18 +301,6 @@ TEST(memory_is_that_of_what_was_not_read, "")
 
 /* ---- what is none ---- */
 
-/* Makes the checksums of the packet at this place right. */
-static void mend(unsigned char *at)
-{
-	struct ptrc_log_packet p;
-
-	memcpy(&p, at, sizeof(p));
-	p.payload_crc = ptrc_crc32c(0, at + sizeof(p), p.length);
-	p.sums_crc = ptrc_crc32c(0, at + sizeof(p), p.sums_bytes);
-	p.header_crc = ptrc_crc32c(0, &p, offsetof(struct ptrc_log_packet, header_crc));
-	memcpy(at, &p, sizeof(p));
-}
-
 /* The place of the first packet of this type. */
 static size_t find(const struct bytes *b, uint16_t type)
 {
@@ -339,7 +320,7 @@ static size_t find(const struct bytes *b, uint16_t type)
 /* Whether the reading ends at the damage, with EPROTO, whichever call finds it, and stays ended. */
 static void expect_refused(const struct bytes *b)
 {
-	struct seen s = {.events = 0};
+	struct taken s = {.events = 0};
 	trace_id_t log;
 
 	CHECK_OK(ptrc_log_open_parts(b->at, PTRC_LOG_HEADS_BYTES, &log));
@@ -393,7 +374,7 @@ TEST(what_is_no_part_of_the_log_ends_the_reading, "")
 	/* Payloads that say something else than their headers. */
 	b.at[events + sizeof(struct ptrc_log_packet) + 4]++;
 	expect_refused(&b);
-	mend(b.at + events);
+	sign(b.at, b.used, events);
 	expect_refused(&b);
 	again = make();
 	/* Bytes behind the end. */
