@@ -117,7 +117,6 @@ TEST(killed_keepers_lose_and_double_nothing, "LOG-19 LOG-39 EXIT-03", NEEDS_KEEP
 		CHECK_EQ(counts_of(log).pt_damaged_gaps, 0);
 		CHECK_EQ(posixtrace_get_type_counts(log, NULL, 0), ENODATA);
 		ts_close_log(log);
-		ts_events_free(&events);
 	}
 }
 

@@ -202,9 +202,7 @@ static void expect_log(const char *log_path, uint32_t first, uint32_t end)
 	struct ts_events events = ts_read_log(log);
 	ts_expect_numbers(&events, id, first, end - 1);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
-	ts_events_free(&events);
 	ts_close_log(log);
-	close(fd);
 }
 
 static bool is_there(const char *file)
@@ -333,7 +331,6 @@ TEST(no_file_is_ever_replaced_or_written_to, "", NEEDS_KEEPER)
 	for (size_t i = 0; i < 2; i++) {
 		int fd = make_file(beside(names[i]));
 		CHECK_EQ(write(fd, text, sizeof(text)), sizeof(text));
-		close(fd);
 	}
 	CHECK_SYS(symlink("nowhere", beside(names[2])));
 	create_once();
@@ -357,7 +354,6 @@ TEST(beside_a_log_that_was_cut_the_rest_is_saved, "", NEEDS_KEEPER)
 	CHECK_EQ(orphan_count(), 0);
 	int fd = open_to_read(path);
 	CHECK_EQ(lseek(fd, 0, SEEK_END), 1000);
-	close(fd);
 }
 
 /* The new log has the losses of the old one, which are no part of what was salvaged. */
@@ -394,7 +390,6 @@ TEST(a_create_with_the_same_log_saves_the_rest_first, "", NEEDS_KEEPER)
 	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 1024 * KIB, POSIX_TRACE_APPEND, 0, fd);
 	emit_run(ts_id(NAME), 0, 5, 40);
 	ts_shutdown(trid);
-	close(fd);
 	expect_log(path, 0, 5);
 	expect_log(beside("log.salvaged"), 100, 1000);
 }
@@ -474,7 +469,6 @@ TEST(a_log_that_may_not_be_written_to_any_more_is_left_alone, "", NEEDS_KEEPER)
 	expect_log(beside("log.salvaged"), 100, 1000);
 	int fd = open_to_read(path);
 	CHECK_EQ(log_status(fd).posix_stream_flush_error, EOWNERDEAD);
-	close(fd);
 }
 
 TEST(on_a_full_disk_the_stream_stays_and_goes_elsewhere, "", NEEDS_KEEPER)
@@ -835,7 +829,6 @@ static void forget_taking(void)
 	CHECK_EQ(pwrite(fd, &until, sizeof(until),
 			state + (off_t)offsetof(struct ptrc_log_state, written.until)),
 		 sizeof(until));
-	close(fd);
 }
 
 TEST(the_events_of_a_file_that_was_given_up_are_in_the_next_one, "", NEEDS_KEEPER)
@@ -985,7 +978,6 @@ TEST(absurd_sizes_do_no_harm, "", NEEDS_KEEPER)
 		crash_without_directory();
 		int fd = open_aside();
 		CHECK_SYS(ftruncate(fd, sizes[i]));
-		close(fd);
 		CHECK_LE(orphan_count(), 1);
 		create_once();
 		while (orphan_count()) {

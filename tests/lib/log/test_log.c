@@ -144,7 +144,6 @@ TEST(regular_file_takes_every_log_policy, "LOG-04 LOG-05 POLICY-05", NEEDS_KEEPE
 			 policies[i] ? policies[i] : POSIX_TRACE_LOOP);
 		ts_shutdown(trid);
 		expect_closed_log(fd);
-		close(fd);
 	}
 }
 
@@ -219,7 +218,6 @@ TEST(streams_of_bytes_take_append_only, "LOG-04 LOG-06", NEEDS_KEEPER)
 		close(writer);
 		if (reader >= 0)
 			ts_join(drain.thread);
-		close(sink);
 	}
 }
 
@@ -315,8 +313,6 @@ TEST(descriptor_in_append_mode_gives_right_logs, "LOG-10", NEEDS_KEEPER)
 		}
 		if (log_policies[i] != POSIX_TRACE_APPEND)
 			CHECK_LE(ts_file_size(fd), (off_t)(64 * KIB + LOG_EXTRAS_BYTES));
-		close(fd);
-		close(appending);
 	}
 }
 
@@ -337,8 +333,6 @@ TEST(descriptor_open_for_writing_only_is_enough, "LOG-11", NEEDS_KEEPER)
 		ts_shutdown(trid);
 		expect_closed_log(fd);
 		CHECK_SYS(unlink(path));
-		close(writing);
-		close(fd);
 	}
 }
 
@@ -407,8 +401,6 @@ TEST(callers_later_descriptor_of_the_log_stays_open, "LOG-12", NEEDS_KEEPER)
 			_exit(fcntl(number, F_GETFD) < 0);
 		ts_shutdown(trid);
 		CHECK_SYS(fcntl(number, F_GETFD));
-		close(number);
-		close(fd);
 	}
 }
 
@@ -443,8 +435,6 @@ TEST(log_is_written_through_if_the_caller_wants_that, "LOG-12", NEEDS_KEEPER)
 		trace_id_t trid = ts_create_log(0, NULL, given);
 		CHECK_EQ(keepers_flags(fd) & O_SYNC, wanted[i]);
 		ts_shutdown(trid);
-		close(given);
-		close(fd);
 	}
 }
 
@@ -775,7 +765,6 @@ TEST(file_size_limit_is_efbig, "LOG-22 LOG-25 STATUS-17", NEEDS_KEEPER)
 		CHECK_EQ(ts_status(s.trid).posix_stream_flush_error, 0);
 		emit_run(s.id, 10000, 10100, 100);
 		ts_expect_logged(s.trid, s.fd, s.id, 0, 10099);
-		close(s.fd);
 	}
 }
 
@@ -915,7 +904,6 @@ TEST(non_blocking_descriptor_is_waited_for, "LOG-26 LOG-35", NEEDS_KEEPER)
 		close(writers[i]);
 		ts_join(drain.thread);
 		ts_expect_in_log(sink, id, 0, 1499);
-		close(sink);
 	}
 }
 
@@ -1000,7 +988,6 @@ TEST(until_full_log_not_full_ends_with_the_last_stop, "LOG-28 SHUTDOWN-09 SYSEVE
 		CHECK_EQ(ts_stop_reason(&events.at[events.count - 1]), 0);
 		CHECK_EQ(events.at[events.count - 1].info.posix_pid, getpid());
 		CHECK_EQ(log_status(s.fd).posix_log_full_status, POSIX_TRACE_NOT_FULL);
-		close(s.fd);
 	}
 }
 
@@ -1021,7 +1008,6 @@ TEST(flushes_of_a_stream_that_has_stopped_itself_lose_nothing, "SYSEVENT-23", NE
 		CHECK_EQ(ts_count(&events, s.id), number);
 		CHECK_EQ(log_counts(s.fd).pt_lost_events, 0);
 		CHECK_EQ(log_counts(s.fd).pt_log_events, events.count);
-		close(s.fd);
 	}
 }
 
@@ -1101,7 +1087,6 @@ TEST(small_loop_log_gives_up_no_more_than_it_must, "LOG-30 SIZE-20", NEEDS_KEEPE
 		/* STOP and the marks of three flushes, 24 bytes each, beside them, and a
 		 * slice. */
 		CHECK_GE((end - first) * 24, size - 8 * 24 - size / 16 - 24);
-		close(s.fd);
 	}
 }
 
@@ -1151,7 +1136,6 @@ TEST(saved_bytes_of_a_stream_are_a_log, "LOG-35", NEEDS_KEEPER)
 		CHECK_OK(ptrc_log_verify(log, &differing));
 		CHECK_EQ(differing, 0);
 		ts_close_log(log);
-		close(sink);
 	}
 }
 
@@ -1386,11 +1370,9 @@ TEST(meddling_with_the_descriptor_does_not_crash, "LOG-44", NEEDS_KEEPER)
 		}
 		posix_trace_shutdown(s.trid);
 		if (posix_trace_open(s.fd, &log) == 0) {
-			struct ts_events events = ts_read_log(log);
-			ts_events_free(&events);
+			ts_read_log(log);
 			ts_close_log(log);
 		}
-		close(s.fd);
 	}
 }
 
@@ -1430,7 +1412,6 @@ TEST(truncated_log_is_told, "LOG-24 STATUS-17", NEEDS_KEEPER)
 			CHECK_EQ(ts_status(log).posix_stream_flush_error, ESTALE);
 			ts_close_log(log);
 		}
-		close(fd);
 	}
 	/* A clear begins anew, and a log that was unlinked is whole for who has it open. */
 	int fd = ts_temp_file();
@@ -1493,7 +1474,6 @@ TEST(clear_empties_the_log,
 		CHECK_EQ(ts_stop_reason(&events.at[ts_find(&events, POSIX_TRACE_STOP, 0)]), 0);
 		expect_log_status(log, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 		ts_close_log(log);
-		close(fd);
 	}
 }
 
@@ -1529,8 +1509,6 @@ static int64_t flushed_after(uint32_t count)
 	int64_t took = (harness_now_ns() - before) / 1000000;
 	struct ts_events events = ts_end_log(s.trid, s.fd);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
-	ts_events_free(&events);
-	close(s.fd);
 	NOTE("flushed after %lld ms", (long long)took);
 	return took;
 }
@@ -1829,7 +1807,6 @@ TEST(what_a_loop_stream_overwrites_beside_a_flush_is_in_the_log_or_lost, "STATUS
 		/* START and the markers of the flush may be lost, too. */
 		CHECK_GE(told, all);
 		CHECK_LE(told, all + 8);
-		close(fd);
 	}
 }
 
@@ -1848,7 +1825,6 @@ TEST(log_that_does_not_come_to_its_disk_is_told, "STATUS-17 SHUTDOWN-10", NEEDS_
 		expect_closed_log(s.fd);
 		CHECK_EQ(log_status(s.fd).posix_stream_flush_error, EIO);
 		ts_expect_in_log(s.fd, s.id, 0, 99);
-		close(s.fd);
 	}
 }
 

@@ -475,8 +475,6 @@ static void try_selections(const struct plan *plan, int damage)
 		CHECK_OK(posix_trace_rewind(trid));
 	}
 	ts_close_log(trid);
-	ts_events_free(&all);
-	close(fd);
 }
 
 TEST(a_selection_leaves_nothing_out, "")
@@ -625,7 +623,6 @@ TEST(blocks_have_the_events_of_the_log, "")
 		}
 		for (int how = 0; how < 3; how++)
 			compare_blocks(fd, how);
-		close(fd);
 	}
 }
 
@@ -707,7 +704,6 @@ static void check_places(int fd, const struct ts_events *all)
 			check_tail(trid, fd, all, blocks.count);
 	}
 	check_same(&blocks, all);
-	ts_events_free(&blocks);
 	ts_close_log(trid);
 }
 
@@ -731,8 +727,6 @@ TEST(reading_in_parts_goes_on_at_any_place, "")
 		}
 		struct ts_events all = read_from(fd, &start);
 		check_places(fd, &all);
-		ts_events_free(&all);
-		close(fd);
 	}
 }
 
@@ -1067,11 +1061,8 @@ TEST(the_time_of_the_last_events, "")
 				struct ts_events some = ts_read_log(trid);
 				CHECK_GE(some.count, n);
 				expect_same_event(&some.at[some.count - n], &all.at[all.count - n]);
-				ts_events_free(&some);
 			}
 		ts_close_log(trid);
-		ts_events_free(&all);
-		close(fd);
 	}
 }
 
@@ -1087,7 +1078,6 @@ TEST(totals_are_what_reading_counts, "")
 
 		NOTE("log %d", i);
 		check_totals(fd);
-		close(fd);
 	}
 }
 
@@ -1109,7 +1099,6 @@ TEST(logs_without_totals, "")
 		CHECK_EQ(count.pt_events, 5);
 		CHECK_EQ(verify(trid), 0);
 		ts_close_log(trid);
-		close(fd);
 	}
 }
 
@@ -1564,8 +1553,6 @@ TEST(logs_of_streams_have_an_index, "", NEEDS_KEEPER)
 		for (int k = 0; k < 20; k++)
 			compare_any_selection(trid, &all, false);
 		ts_close_log(trid);
-		ts_events_free(&all);
-		close(fd);
 	}
 }
 

@@ -186,8 +186,6 @@ TEST(parts_of_any_size_are_the_log_that_they_are_in_a_file, "")
 
 		expect_same(&whole, &eager);
 		expect_same(&whole, &late);
-		free(eager.all.at);
-		free(late.all.at);
 	}
 }
 
@@ -334,7 +332,6 @@ static void expect_refused(const struct bytes *b)
 		CHECK_EQ(see_all(log, &s), EPROTO);
 		CHECK_EQ(see_all(log, &s), EPROTO);
 	}
-	free(s.all.at);
 	ts_close_log(log);
 }
 

@@ -138,13 +138,6 @@ static struct ptrc_counts check_gaps(const struct sample *p, size_t events, size
 	return counts;
 }
 
-static void free_sample(struct sample *p)
-{
-	close(p->fd);
-	free(p->bytes);
-	free(p->events);
-}
-
 static const int kinds[] = {POSIX_TRACE_LOOP, -POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
 			    POSIX_TRACE_APPEND};
 
@@ -261,7 +254,6 @@ TEST(cut_anywhere, "OPEN-15 OPEN-03")
 		}
 		if (!p.is_ring)
 			CHECK_EQ(last, p.count);
-		free_sample(&p);
 	}
 }
 
@@ -288,7 +280,6 @@ TEST(any_bit_flipped, "OPEN-15 OPEN-03 LOG-41")
 			}
 		/* It is never more than one packet. */
 		CHECK_GE(worst, p.is_ring ? 0 : (long)p.count - 7);
-		free_sample(&p);
 	}
 }
 
@@ -321,7 +312,6 @@ TEST(the_head_stands_twice, "")
 		CHECK_EQ(pwrite(p.fd, "?", 1, 100), 1);
 		CHECK_EQ(pwrite(p.fd, "?", 1, PTRC_LOG_HEAD_BYTES + 300), 1);
 		CHECK_EQ(check_remains(&p), -1);
-		free_sample(&p);
 	}
 }
 
@@ -387,7 +377,6 @@ TEST(damage_at_the_begin_is_told_and_renames_nothing, "")
 		NOTE("%s: %zu told, %zu silent", p.what, told, silent);
 		CHECK_GT(told, 200);
 		CHECK_EQ(silent > 0, i == 0);
-		free_sample(&p);
 	}
 }
 
@@ -458,8 +447,6 @@ TEST(forged_with_right_checksums, "OPEN-15")
 			}
 			ptrc_log_stream_close(l);
 		}
-		free(copy);
-		free_sample(&p);
 	}
 }
 
@@ -640,7 +627,6 @@ TEST(damage_is_told_in_its_place_and_with_its_number, "OPEN-15")
 			ptrc_log_stream_rewind(l);
 		}
 		ptrc_log_stream_close(l);
-		free_sample(&p);
 	}
 }
 
@@ -728,7 +714,6 @@ TEST(a_header_that_lies_is_damage, "OPEN-15")
 			sign(copy, p.size, at);
 			CHECK_EQ(pwrite(p.fd, copy, p.size, 0), p.size);
 			CHECK_EQ(check_gaps(&p, p.count - h.event_count, 1).pt_damaged_gaps, 1);
-			free(copy);
 		}
 }
 
@@ -755,7 +740,6 @@ TEST(a_number_of_events_that_cannot_be_is_not_counted, "")
 		CHECK_EQ(counts.pt_damaged_events, 0);
 		CHECK_EQ(counts.pt_uncounted_gaps, 1);
 		CHECK_EQ(counts.pt_log_events, is_closed ? p.count : others);
-		free_sample(&p);
 	}
 }
 
@@ -834,7 +818,6 @@ TEST(file_that_shrinks_while_open, "OPEN-15")
 		ptrc_log_stream_rewind(l);
 		CHECK(!next_seen(l, &s) || s.info.posix_event_id == POSIX_TRACE_OVERFLOW);
 		ptrc_log_stream_close(l);
-		free_sample(&p);
 	}
 }
 

@@ -40,7 +40,6 @@ static void expect_next(trace_id_t trid, const struct ts_event *expected)
 	struct ts_event event = ts_next(trid);
 
 	expect_same_event(&event, expected);
-	ts_event_free(&event);
 }
 
 /* What is left of the log are these events, the first of them as `from`. */
@@ -51,7 +50,6 @@ static void expect_rest(trace_id_t trid, const struct ts_events *all, size_t fro
 	CHECK_EQ(rest.count, all->count - from);
 	for (size_t i = 0; i < rest.count; i++)
 		expect_same_event(&rest.at[i], &all->at[from + i]);
-	ts_events_free(&rest);
 }
 
 static int make_small_log(void)
@@ -211,8 +209,7 @@ TEST(close_frees_everything, "OPEN-08 CREATE-22 ERRORS-04 GEN-04", NEEDS_KEEPER)
 	for (int i = 0; i < 2000; i++) {
 		CHECK_OK(posix_trace_open(fd, &trid));
 		CHECK_NE(trid, old);
-		struct ts_event event = ts_next(trid);
-		ts_event_free(&event);
+		ts_next(trid);
 		CHECK_OK(posix_trace_close(trid));
 		CHECK_EQ(posix_trace_close(trid), EINVAL);
 		CHECK_EQ(posix_trace_rewind(trid), EINVAL);
@@ -443,10 +440,6 @@ TEST(random_damage_does_no_harm, "OPEN-15", NEEDS_KEEPER)
 			ts_events_free(&events);
 			CHECK_OK(posix_trace_close(trid));
 		}
-		free(damaged);
-		free(data);
-		close(copy);
-		close(fd);
 	}
 }
 
@@ -481,11 +474,7 @@ TEST(file_may_shrink_while_open, "OPEN-15", NEEDS_KEEPER)
 			struct ts_events again = ts_read_log(trid);
 			CHECK_LE(again.count, good.count);
 			ts_close_log(trid);
-			ts_events_free(&rest);
-			ts_events_free(&again);
-			close(copy);
 		}
-		close(fd);
 	}
 }
 

@@ -127,7 +127,6 @@ static struct ptrc_counts expect_whole(const struct family *f)
 
 	ts_expect_numbers(&events, f->id, 0, f->made - 1);
 	CHECK_EQ(counts.pt_log_events, events.count);
-	ts_events_free(&events);
 	return counts;
 }
 
@@ -231,14 +230,12 @@ TEST(each_event_is_in_exactly_one_file, "", NEEDS_KEEPER)
 		next += (uint32_t)numbers_in(&one, f.id, &first);
 		CHECK_EQ(first + (uint32_t)ts_count(&one, f.id), next);
 		sum += one.count;
-		ts_events_free(&one);
 		log = ts_open_log(fd);
 		CHECK_EQ(ts_status(log).posix_stream_flush_error, 0);
 		ts_expect_name(log, f.id, "number");
 		CHECK_OK(posixtrace_log_get_process(log, 0, &process, sizeof(process)));
 		CHECK_EQ(counts_of(log).pt_files, 0);
 		ts_close_log(log);
-		close(fd);
 	}
 	CHECK_EQ(sum, all.count);
 	end(&f);
@@ -294,7 +291,6 @@ TEST(a_filter_and_losses_go_on_in_the_next_file, "", NEEDS_KEEPER)
 	CHECK_GT(first.pt_lost_events, 0);
 	CHECK_EQ(ts_status(log).posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
 	ts_close_log(log);
-	close(fd);
 	struct ts_events one = read_all(&f, &counts);
 	CHECK_EQ(counts.pt_lost_events, first.pt_lost_events);
 	CHECK_EQ(ts_count(&one, other), 0);
@@ -309,7 +305,6 @@ TEST(a_filter_and_losses_go_on_in_the_next_file, "", NEEDS_KEEPER)
 	CHECK_EQ(counts.pt_lost_events, 0);
 	CHECK_EQ(ts_status(log).posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
 	ts_close_log(log);
-	close(fd);
 	end(&f);
 }
 
@@ -322,7 +317,6 @@ TEST(the_oldest_files_go_and_foreign_ones_stay, "", NEEDS_KEEPER)
 	/* A file of somebody else, and a link to nowhere, where the next ones would be. */
 	int fd = CHECK_SYS(open(path_of(&f, 2), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
 	CHECK_EQ(write(fd, "mine", 4), 4);
-	close(fd);
 	CHECK_SYS(symlink("nowhere", path_of(&f, 3)));
 	fill_one(&f, 1);
 	CHECK(has(&f, 0));
@@ -336,7 +330,6 @@ TEST(the_oldest_files_go_and_foreign_ones_stay, "", NEEDS_KEEPER)
 	ts_shutdown(f.trid);
 	fd = open_member(&f, 2);
 	CHECK_EQ(ts_file_size(fd), 4);
-	close(fd);
 	remove_member(&f, 3);
 	/* The first ones are gone, and that is told, but no damage. */
 	struct ts_events events = read_all(&f, &counts);
@@ -387,7 +380,6 @@ TEST(a_file_that_has_just_been_begun_is_not_missing, "", NEEDS_KEEPER)
 	ts_shutdown(f.trid);
 	int fd = open_member(&f, 2);
 	CHECK_SYS(ftruncate(fd, 0));
-	close(fd);
 	struct ptrc_counts counts = expect_whole(&f);
 	CHECK_EQ(counts.pt_missing_files, 0);
 	CHECK_EQ(counts.pt_is_last_file_missing, 0);
@@ -408,7 +400,6 @@ TEST(a_file_that_was_cut_at_its_end_is_damaged, "", NEEDS_KEEPER)
 	for (unsigned int i = 0; i < 2; i++) {
 		int fd = open_member(&f, i);
 		CHECK_SYS(ftruncate(fd, ts_file_size(fd) - 8));
-		close(fd);
 		CHECK_EQ(expect_whole(&f).pt_damaged_parts, i + 1);
 	}
 	end(&f);
