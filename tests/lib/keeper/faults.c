@@ -168,6 +168,17 @@ static void sleep_us(unsigned int us)
 		;
 }
 
+/* The path of a file, until the fourth call after this one. */
+static char *path_in(const char *place, const char *name)
+{
+	static char paths[4][300];
+	static unsigned int next;
+	char *path = paths[next++ % 4];
+
+	snprintf(path, sizeof(paths[0]), "%s/%s", place, name);
+	return path;
+}
+
 /* Waits until the condition holds; fails, and says for what it waited, after PATIENCE_MS. */
 #define WAIT_FOR(condition)                                                 \
 	do {                                                                \
@@ -272,12 +283,11 @@ static int be_target(bool has_child, unsigned int threads)
 /* ---- what has been read ---- */
 
 /* Takes an event that somebody has read. is_counting: he is the one who must get all. */
-static void take_event(const struct posix_trace_event_info *event, const unsigned char *data,
-		       size_t size, uint32_t last[WRITERS_MAX], bool is_counting)
+static void take_event(const unsigned char *data, size_t size, uint32_t last[WRITERS_MAX],
+		       bool is_counting)
 {
 	uint32_t number, seq;
 
-	(void)event;
 	if (!payload_read(data, size, &number, &seq) || number >= shared->writer_count) {
 		fail("an event of %zu bytes is altered", size);
 		return;
@@ -301,32 +311,44 @@ static bool is_of_run(trace_id_t trace, trace_event_id_t id)
 	return !posix_trace_eventid_get_name(trace, id, name) && strncmp(name, "os.", 3) == 0;
 }
 
+/* Reads what there is in the log or the stream. Returns whether an event came. */
+static bool read_events(trace_id_t trace, bool is_log, uint32_t last[WRITERS_MAX], bool is_counting)
+{
+	struct posix_trace_event_info event;
+	unsigned char data[DATA_MAX];
+	bool has_any = false;
+	int unavailable = 0;
+	size_t size;
+
+	for (;; has_any = true) {
+		int error = (is_log ? posix_trace_getnext_event : posix_trace_trygetnext_event)(
+			trace, &event, data, sizeof(data), &size, &unavailable);
+		if (error)
+			fail("the next event of the %s: %s", is_log ? "log" : "stream",
+			     strerror(error));
+		if (error || unavailable)
+			return has_any;
+		if (event.posix_event_id >= POSIX_TRACE_UNNAMED_USEREVENT &&
+		    !is_of_run(trace, event.posix_event_id))
+			take_event(data, size, last, is_counting);
+	}
+}
+
 /* Reads a log that may be unfinished. Returns an error of posix_trace_open(). */
 static int read_log(bool is_counting, struct posix_trace_status_info *status,
 		    struct ptrc_counts *counts)
 {
 	int fd = open(log_path, O_RDONLY | O_CLOEXEC);
 	uint32_t last[WRITERS_MAX] = {0};
-	struct posix_trace_event_info event;
-	unsigned char data[DATA_MAX];
-	int error, unavailable = 0;
 	trace_id_t trace;
-	size_t size;
 
 	if (fd < 0)
 		return errno;
-	error = posix_trace_open(fd, &trace);
+	int error = posix_trace_open(fd, &trace);
 	close(fd);
 	if (error)
 		return error;
-	while (!(error = posix_trace_getnext_event(trace, &event, data, sizeof(data), &size,
-						   &unavailable)) &&
-	       !unavailable)
-		if (event.posix_event_id >= POSIX_TRACE_UNNAMED_USEREVENT &&
-		    !is_of_run(trace, event.posix_event_id))
-			take_event(&event, data, size, last, is_counting);
-	if (error)
-		fail("posix_trace_getnext_event on the log: %s", strerror(error));
+	read_events(trace, true, last, is_counting);
 	posix_trace_get_status(trace, status);
 	ptrc_trace_counts(trace, counts);
 	posix_trace_close(trace);
@@ -348,27 +370,6 @@ static void make_attributes(trace_attr_t *attr)
 	}
 }
 
-/* Reads what there is. Returns whether an event came. */
-static bool read_stream(trace_id_t trace, uint32_t last[WRITERS_MAX], bool is_counting)
-{
-	struct posix_trace_event_info event;
-	unsigned char data[DATA_MAX];
-	int error, unavailable = 0;
-	bool has_any = false;
-	size_t size;
-
-	while (!(error = posix_trace_trygetnext_event(trace, &event, data, sizeof(data), &size,
-						      &unavailable)) &&
-	       !unavailable) {
-		has_any = true;
-		if (event.posix_event_id >= POSIX_TRACE_UNNAMED_USEREVENT)
-			take_event(&event, data, size, last, is_counting);
-	}
-	if (error)
-		fail("posix_trace_trygetnext_event: %s", strerror(error));
-	return has_any;
-}
-
 static void control_a_while(trace_id_t trace, uint32_t last[WRITERS_MAX])
 {
 	struct posix_trace_status_info status;
@@ -385,7 +386,7 @@ static void control_a_while(trace_id_t trace, uint32_t last[WRITERS_MAX])
 		break;
 	default:
 		/* Of a logged stream it takes nothing away. */
-		read_stream(trace, last, plan.mode == PLAIN);
+		read_events(trace, false, last, plan.mode == PLAIN);
 	}
 	sleep_us((unsigned int)random_below(3000));
 }
@@ -418,7 +419,7 @@ static int be_controller(pid_t target)
 		control_a_while(trace, last);
 	if (plan.mode == PLAIN) {
 		/* A program that reads until there is nothing has all that was complete. */
-		read_stream(trace, last, true);
+		read_events(trace, false, last, true);
 		ptrc_trace_counts(trace, &counts);
 		atomic_store(&shared->told, counts.pt_lost_events);
 	}
@@ -431,17 +432,17 @@ static int be_controller(pid_t target)
 
 /* ---- the processes ---- */
 
-static pid_t begin_program(char *const argv[], const char *output)
+/* Begins a command of the build, whose output goes to a file. */
+static pid_t begin_command(char *const argv[], const char *output)
 {
 	pid_t pid = fork();
 
 	if (!pid) {
-		int fd = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-		char said[300];
-
+		int fd = open(path_in(directory, output), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+			      0600);
 		dup2(fd, STDOUT_FILENO);
-		snprintf(said, sizeof(said), "%s/said", directory);
-		fd = open(said, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+		fd = open(path_in(directory, "said"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
+			  0600);
 		dup2(fd, STDERR_FILENO);
 		execv(argv[0], argv);
 		_exit(127);
@@ -521,30 +522,28 @@ static size_t add_options(char *argv[], size_t n)
 
 static pid_t begin_session(pid_t target)
 {
-	char program[300], pid[32], output[300];
-	char *argv[20] = {program, (char *)"--name=fault", (char *)"--start", pid};
+	char pid[32];
+	char *argv[20] = {path_in(build, "src/ptrace-create"), (char *)"--name=fault",
+			  (char *)"--start", pid};
 	size_t n = 4;
 
-	snprintf(program, sizeof(program), "%s/src/ptrace-create", build);
 	snprintf(pid, sizeof(pid), "--pid=%d", (int)target);
 	if (plan.mode == SESSION_WITH_LOG) {
 		argv[n++] = (char *)"-o";
 		argv[n++] = log_path;
 	}
-	n = add_options(argv, n);
-	snprintf(output, sizeof(output), "%s/created", directory);
-	if (reap(begin_program(argv, output), "ptrace-create"))
+	add_options(argv, n);
+	if (reap(begin_command(argv, "created"), "ptrace-create"))
 		fail("ptrace-create failed");
 	return find_session();
 }
 
 static pid_t begin_run(char *self)
 {
-	char program[300], output[300], has_child[8], threads[8];
-	char *argv[24] = {program, (char *)"-o", log_path};
+	char has_child[8], threads[8];
+	char *argv[24] = {path_in(build, "src/ptrace-run"), (char *)"-o", log_path};
 	size_t n = add_options(argv, 3);
 
-	snprintf(program, sizeof(program), "%s/src/ptrace-run", build);
 	snprintf(has_child, sizeof(has_child), "%d", plan.has_child);
 	snprintf(threads, sizeof(threads), "%u", plan.threads);
 	argv[n++] = (char *)"--";
@@ -553,30 +552,27 @@ static pid_t begin_run(char *self)
 	argv[n++] = shared_path;
 	argv[n++] = has_child;
 	argv[n++] = threads;
-	snprintf(output, sizeof(output), "%s/output", directory);
-	return begin_program(argv, output);
+	return begin_command(argv, "output");
+}
+
+static bool is_session(void)
+{
+	return plan.mode == SESSION_WITH_LOG || plan.mode == SESSION_PLAIN;
 }
 
 /* Somebody who reads the log while it is written, or follows the session. */
 static pid_t begin_reader(void)
 {
-	char program[300], output[300];
-	char *argv[] = {program,
-			(char *)"--follow",
-			(char *)"--fields=data_hex",
-			(char *)"--format=json",
-			(char *)"fault",
-			NULL};
+	char *argv[] = {
+		path_in(build, "src/ptrace-dump"), (char *)"--follow", (char *)"--fields=data_hex",
+		(char *)"--format=json",	   (char *)"fault",    NULL};
 	struct posix_trace_status_info status;
 	struct ptrc_counts counts;
 
 	if (plan.mode == PLAIN)
 		return 0;
-	if (plan.mode == SESSION_WITH_LOG || plan.mode == SESSION_PLAIN) {
-		snprintf(program, sizeof(program), "%s/src/ptrace-dump", build);
-		snprintf(output, sizeof(output), "%s/followed", directory);
-		return begin_program(argv, output);
-	}
+	if (is_session())
+		return begin_command(argv, "followed");
 	pid_t pid = fork();
 	if (!pid) {
 		while (!atomic_load(&shared->must_finish)) {
@@ -629,11 +625,6 @@ static void commit_fault(const struct fault *f)
 
 /* ---- the plan ---- */
 
-static int choose_policy(const int *policies, size_t count)
-{
-	return policies[random_below(count)];
-}
-
 static void choose(uint64_t seed)
 {
 	static const int streams[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_FLUSH};
@@ -644,8 +635,8 @@ static void choose(uint64_t seed)
 	plan.random = payload_mix(seed + 1);
 	plan.mode = (enum mode)random_below(MODES);
 	bool has_log = plan.mode != PLAIN && plan.mode != SESSION_PLAIN;
-	plan.stream_policy = choose_policy(streams, has_log ? 3 : 2);
-	plan.log_policy = choose_policy(logs, 4);
+	plan.stream_policy = streams[random_below(has_log ? 3 : 2)];
+	plan.log_policy = logs[random_below(4)];
 	plan.stream_size = (size_t)65536 << random_below(7);
 	plan.log_size = (size_t)131072 << random_below(4);
 	plan.has_child = random_below(3) == 0;
@@ -700,7 +691,7 @@ static void finish(pid_t target)
 		WAIT_FOR(is_gone(atomic_load(&shared->target_pids[0])));
 	WAIT_FOR(is_gone(atomic_load(&shared->target_pids[1])));
 	atomic_store(&shared->must_finish, true);
-	if (plan.mode == SESSION_WITH_LOG || plan.mode == SESSION_PLAIN) {
+	if (is_session()) {
 		char command[600];
 
 		snprintf(command, sizeof(command), "%s/src/ptrace-shutdown fault >>%s/said 2>&1",
@@ -772,11 +763,8 @@ static void check_followed(void)
 {
 	uint32_t last[WRITERS_MAX] = {0};
 	static char line[65536];
-	char path[300];
-	FILE *f;
+	FILE *f = fopen(path_in(directory, "followed"), "re");
 
-	snprintf(path, sizeof(path), "%s/followed", directory);
-	f = fopen(path, "re");
 	while (f && fgets(line, sizeof(line), f)) {
 		const char *digits = strstr(line, "\"data_hex\":\"");
 		unsigned char data[DATA_MAX];
@@ -789,7 +777,7 @@ static void check_followed(void)
 		     digits += 2)
 			data[size++] = (unsigned char)byte;
 		if (size >= PAYLOAD_MIN)
-			take_event(NULL, data, size, last, false);
+			take_event(data, size, last, false);
 	}
 	if (f)
 		fclose(f);
@@ -802,7 +790,7 @@ static uint64_t check(void)
 	struct ptrc_counts counts = {0};
 
 	create_once_more();
-	if (plan.mode == SESSION_WITH_LOG || plan.mode == SESSION_PLAIN)
+	if (is_session())
 		check_followed();
 	if (plan.mode == SESSION_PLAIN)
 		return 0;
@@ -845,7 +833,7 @@ static pid_t begin(char *self)
 	if (!target)
 		_exit(be_target(plan.has_child, plan.threads));
 	WAIT_FOR(atomic_load(&shared->target_pids[0]));
-	if (plan.mode == SESSION_WITH_LOG || plan.mode == SESSION_PLAIN) {
+	if (is_session()) {
 		controller = begin_session(target);
 		if (controller <= 0)
 			fail("the session has no controller");
