@@ -92,7 +92,7 @@ __attribute__((unused)) static inline void maker_open(struct maker *m, int fd, i
 }
 
 /* A log in a new file. */
-__attribute__((unused)) static inline struct maker maker_new(int policy, size_t limit)
+static inline struct maker maker_new(int policy, size_t limit)
 {
 	struct maker m;
 
@@ -119,14 +119,14 @@ __attribute__((unused)) static inline void maker_free(struct maker *m)
 	free(m->h);
 }
 
-__attribute__((unused)) static inline void maker_end(struct maker *m)
+static inline void maker_end(struct maker *m)
 {
 	maker_free(m);
 	close(m->fd);
 }
 
 /* The keeper dies, and another one begins where it had saved its state. */
-__attribute__((unused)) static inline void maker_replace(struct maker *m)
+static inline void maker_replace(struct maker *m)
 {
 	ptrc_log_writer_free(&m->w);
 	CHECK_OK(ptrc_log_writer_init(&m->w, m->h, m->fd, true));
@@ -146,7 +146,7 @@ __attribute__((unused)) static inline void run_begin(struct maker_run *r, int th
 	}
 }
 
-__attribute__((unused)) static inline struct maker_run run_of(int thread, uint32_t order)
+static inline struct maker_run run_of(int thread, uint32_t order)
 {
 	struct maker_run r;
 
@@ -427,13 +427,13 @@ __attribute__((unused)) static inline struct ptrc_log_stream *log_open(int fd)
 }
 
 /* Closes the log, and opens it to be read. */
-__attribute__((unused)) static inline struct ptrc_log_stream *maker_read(struct maker *m)
+static inline struct ptrc_log_stream *maker_read(struct maker *m)
 {
 	maker_close(m);
 	return log_open(m->fd);
 }
 
-__attribute__((unused)) static inline struct ptrc_counts read_counts(struct ptrc_log_stream *l)
+static inline struct ptrc_counts read_counts(struct ptrc_log_stream *l)
 {
 	struct ptrc_counts counts;
 
@@ -441,7 +441,7 @@ __attribute__((unused)) static inline struct ptrc_counts read_counts(struct ptrc
 	return counts;
 }
 
-__attribute__((unused)) static inline struct ptrc_counts counts_in(int fd)
+static inline struct ptrc_counts counts_in(int fd)
 {
 	struct ptrc_log_stream *l = log_open(fd);
 	struct ptrc_counts counts = read_counts(l);

@@ -825,24 +825,6 @@ TEST(vanished_reader_is_epipe_without_sigpipe, "LOG-24 STATUS-17", NEEDS_KEEPER)
 	}
 }
 
-TEST(full_device_at_shutdown_is_enospc, "SHUTDOWN-10 LOG-23", NEEDS_KEEPER)
-{
-	static char ballast[64 * 1024];
-	trace_event_id_t id = ts_id("event");
-	int files[2];
-	small_device("131072", files);
-	trace_id_t trid =
-		create_log(POSIX_TRACE_UNTIL_FULL, 128 * KIB, POSIX_TRACE_APPEND, 0, files[0]);
-	CHECK_EQ(write(files[1], ballast, sizeof(ballast)), (ssize_t)sizeof(ballast));
-	ts_start(trid);
-	emit_run(id, 0, 1000, 100);
-	CHECK_EQ(posix_trace_shutdown(trid), ENOSPC);
-	CHECK_EQ(posix_trace_shutdown(trid), EINVAL);
-	/* What could be written is a log. */
-	struct ts_events events = ts_log_events(files[0]);
-	CHECK_LT(end_of_run(&events, id), 1000);
-}
-
 TEST(non_blocking_descriptor_is_waited_for, "LOG-26 LOG-35", NEEDS_KEEPER)
 {
 	int pipe_ends[2], sockets[2];
@@ -880,51 +862,42 @@ TEST(non_blocking_descriptor_is_waited_for, "LOG-26 LOG-35", NEEDS_KEEPER)
  * Log policies
  */
 
-static trace_id_t fill_until_full_log(int fd, size_t log_bytes, uint32_t *number)
-{
-	trace_event_id_t id = ts_id("event");
-	trace_id_t trid =
-		start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_UNTIL_FULL, log_bytes, fd);
-	for (*number = 0; *number < 3 * log_bytes / 100; *number += 50) {
-		emit_run(id, *number, *number + 50, 100);
-		ts_flush(trid);
-	}
-	return trid;
-}
-
 TEST(until_full_log_keeps_the_oldest,
      "LOG-27 LOG-28 LOG-29 SIZE-20 STATUS-18 STATUS-19 SYSEVENT-02 SYSEVENT-22 SYSEVENT-24",
      NEEDS_KEEPER)
 {
-	int fd = ts_temp_file();
-	uint32_t number;
-	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = fill_until_full_log(fd, 128 * KIB, &number);
+	struct logged s =
+		start_logged(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_UNTIL_FULL, 128 * KIB);
+	uint32_t number = 0;
+	for (; number < 3 * 128 * KIB / 100; number += 50) {
+		emit_run(s.id, number, number + 50, 100);
+		ts_flush(s.trid);
+	}
 
-	struct posix_trace_status_info status = ts_status(trid);
+	struct posix_trace_status_info status = ts_status(s.trid);
 	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_SUSPENDED);
 	CHECK_EQ(status.posix_stream_full_status, POSIX_TRACE_FULL);
 	CHECK_EQ(status.posix_log_full_status, POSIX_TRACE_FULL);
 	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_OVERRUN);
 	CHECK_EQ(status.posix_stream_flush_error, 0);
-	expect_log_status(trid, POSIX_TRACE_FULL, POSIX_TRACE_NO_OVERRUN);
-	CHECK_LE(counts_of(trid).pt_log_bytes, 128 * KIB);
-	CHECK_LE(ts_file_size(fd), (off_t)(128 * KIB + LOG_EXTRAS_BYTES));
+	expect_log_status(s.trid, POSIX_TRACE_FULL, POSIX_TRACE_NO_OVERRUN);
+	CHECK_LE(counts_of(s.trid).pt_log_bytes, 128 * KIB);
+	CHECK_LE(ts_file_size(s.fd), (off_t)(128 * KIB + LOG_EXTRAS_BYTES));
 
 	/* Nothing gets it going again, flushing neither. */
-	CHECK_OK(posix_trace_start(trid));
-	emit_run(id, number, number + 10, 100);
-	CHECK_OK(posix_trace_flush(trid));
-	CHECK_OK(posix_trace_stop(trid));
-	CHECK_OK(posix_trace_start(trid));
-	emit_run(id, number + 10, number + 20, 100);
-	CHECK_OK(posix_trace_flush(trid));
-	status = ts_status(trid);
+	CHECK_OK(posix_trace_start(s.trid));
+	emit_run(s.id, number, number + 10, 100);
+	CHECK_OK(posix_trace_flush(s.trid));
+	CHECK_OK(posix_trace_stop(s.trid));
+	CHECK_OK(posix_trace_start(s.trid));
+	emit_run(s.id, number + 10, number + 20, 100);
+	CHECK_OK(posix_trace_flush(s.trid));
+	status = ts_status(s.trid);
 	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_SUSPENDED);
 	CHECK_EQ(status.posix_stream_full_status, POSIX_TRACE_FULL);
-	struct ts_events events = ts_end_log(trid, fd);
+	struct ts_events events = ts_end_log(s.trid, s.fd);
 	ts_expect_sorted(&events);
-	uint32_t end = end_of_run(&events, id);
+	uint32_t end = end_of_run(&events, s.id);
 	/* It is full indeed. */
 	CHECK_GT(end * 100, 32 * KIB);
 	CHECK_LT(end, number);
@@ -933,10 +906,10 @@ TEST(until_full_log_keeps_the_oldest,
 	CHECK_EQ(events.at[events.count - 1].info.posix_pid, 0);
 	CHECK(!events.at[events.count - 1].info.posix_prog_address);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_START), 1);
-	CHECK_LE(log_counts(fd).pt_log_bytes, 128 * KIB);
-	CHECK_EQ(log_counts(fd).pt_log_events, events.count);
+	CHECK_LE(log_counts(s.fd).pt_log_bytes, 128 * KIB);
+	CHECK_EQ(log_counts(s.fd).pt_log_events, events.count);
 
-	status = log_status(fd);
+	status = log_status(s.fd);
 	CHECK_EQ(status.posix_log_full_status, POSIX_TRACE_FULL);
 	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_OVERRUN);
 }
@@ -1109,47 +1082,8 @@ TEST(saved_bytes_of_a_stream_are_a_log, "LOG-35", NEEDS_KEEPER)
 }
 
 /*
- * What is in a closed log
+ * What is in a log
  */
-
-TEST(closed_log_holds_types_status_and_events, "LOG-36 LOG-42 EVENTLIST-08 SHUTDOWN-08 STATUS-23",
-     NEEDS_KEEPER)
-{
-	int fd = ts_temp_file();
-	char long_name[TRACE_EVENT_NAME_MAX + 1] = "";
-	memset(long_name, 'n', TRACE_EVENT_NAME_MAX);
-	trace_event_id_t early = ts_id("early"), unused = ts_id("never used");
-	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 100000, POSIX_TRACE_LOOP, 200000, fd);
-	ts_emit(early, 1);
-	ts_flush(trid);
-	trace_event_id_t late = ts_id("opened after the start");
-	ts_emit(late, 2);
-	trace_event_id_t through = ts_trid_id(trid, long_name), empty = ts_id("");
-	trace_id_t log = ts_end_and_open_log(trid, fd);
-	trace_event_id_t ids[] = {early, unused, late, through, empty};
-	const char *names[] = {"early", "never used", "opened after the start", long_name, ""};
-	/* Each type is listed once. */
-	trace_event_set_t listed = ts_set(0);
-	for (size_t count = 0;; count++) {
-		trace_event_id_t id = 0;
-		int unavailable = -1;
-		CHECK_OK(posix_trace_eventtypelist_getnext_id(log, &id, &unavailable));
-		if (unavailable) {
-			CHECK_EQ(count, TS_PREDEFINED + 5);
-			break;
-		}
-		CHECK(!ts_is_member(&listed, id));
-		CHECK_OK(posix_trace_eventset_add(id, &listed));
-	}
-	for (size_t i = 0; i < 5; i++) {
-		CHECK(ts_is_member(&listed, ids[i]));
-		ts_expect_name(log, ids[i], names[i]);
-	}
-	expect_pristine(log);
-	struct ts_events all = ts_read_log(log), events = without_markers(&all);
-	ts_expect_ids(&events, POSIX_TRACE_START, early, late, POSIX_TRACE_STOP, 0);
-	ts_close_log(log);
-}
 
 static void *emit_in_thread(void *arg)
 {

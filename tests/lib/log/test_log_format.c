@@ -781,7 +781,8 @@ TEST(events_that_are_not_reported_are_counted, "FILTER-13")
 
 /* ---- UNTIL_FULL ---- */
 
-TEST(until_full_ends_with_stop, "LOG-27 LOG-28 SIZE-20 STATUS-18 STATUS-19")
+TEST(until_full_ends_with_stop,
+     "LOG-27 LOG-28 SIZE-20 STATUS-18 STATUS-19 SYSEVENT-02 SYSEVENT-22 SYSEVENT-24")
 {
 	/* Two threads and all limits, so that the cut falls everywhere. */
 	for (size_t limit = 1100; limit < 1800; limit += 3) {
@@ -813,6 +814,7 @@ TEST(until_full_ends_with_stop, "LOG-27 LOG-28 SIZE-20 STATUS-18 STATUS-19")
 		memcpy(&reason, s.data, sizeof(reason));
 		CHECK_EQ(reason, 2);
 		CHECK_EQ(s.info.posix_pid, 0);
+		CHECK(!s.info.posix_prog_address);
 		CHECK(!next_seen(l, &s));
 		CHECK_EQ(m.h->log_events, next + 2);
 		CHECK_EQ(m.h->log_lost_events, 100 - next + 101);

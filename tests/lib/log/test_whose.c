@@ -7,7 +7,6 @@
 #include <link.h>
 #include <posixtrace-control.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/utsname.h>
@@ -244,25 +243,55 @@ static intptr_t rename_process(const void *arg, size_t arg_bytes)
 	return prctl(PR_SET_NAME, arg);
 }
 
-/* Whether the keeper is told that there is one, or sees it by an event, as others have taken the places where
- * programs are told. */
-static void tell_another_program(bool is_told)
+/* The program that recorded the event with this number, from 1. */
+static struct posixtrace_log_process program_of(trace_id_t log, const struct ts_events *events,
+						pid_t pid, uint32_t number)
+{
+	unsigned long index;
+
+	for (size_t i = 0; i < events->count; i++) {
+		if (id_at(events, i) <= POSIX_TRACE_UNNAMED_USEREVENT ||
+		    ts_number(&events->at[i]) != number)
+			continue;
+		CHECK_OK(posixtrace_log_find_process(log, pid, &events->at[i].info.posix_timestamp,
+						     &index));
+		return process_at(log, index);
+	}
+	harness_fail("no event %u", (unsigned int)number);
+}
+
+/* What the keeper learns of a program that is executed while it does not look, and of the one before. */
+enum exec_case {
+	/* It is told of the second one. */
+	IS_TOLD,
+	/* It sees the second one by an event, as others have taken the places where programs are told. */
+	SEES_AN_EVENT,
+	/* It has not seen the first one. */
+	HAS_NOT_LOOKED,
+};
+
+static void execute_another_program(enum exec_case which)
 {
 	struct ts_target target = ts_target_fork();
 	struct logged s = begin_of(target.pid);
 	struct ptrc_stream_header *h = find_stream();
 	pid_t keeper = keeper_of(s.trid);
-	unsigned long first = 0;
+	unsigned long first;
 
 	CHECK_EQ(ts_target_call(&target, rename_process, "before", 7), 0);
 	ts_start(s.trid);
+	if (which == HAS_NOT_LOOKED)
+		CHECK_SYS(kill(keeper, SIGSTOP));
 	ts_target_emit(&target, ts_target_id(&target, "event"), 1);
-	ts_flush(s.trid);
-	CHECK_SYS(kill(keeper, SIGSTOP));
+	if (which != HAS_NOT_LOOKED) {
+		ts_flush(s.trid);
+		CHECK_SYS(kill(keeper, SIGSTOP));
+	}
 	ts_target_exec(&target);
 	CHECK_EQ(ts_target_call(&target, rename_process, "behind", 7), 0);
-	ts_target_emit(&target, ts_target_id(&target, "event"), 2);
-	for (uint32_t i = 0; i < PTRC_ARRIVALS && !is_told; i++)
+	if (which != HAS_NOT_LOOKED)
+		ts_target_emit(&target, ts_target_id(&target, "event"), 2);
+	for (uint32_t i = 0; i < PTRC_ARRIVALS && which == SEES_AN_EVENT; i++)
 		h->arrival[i].pid = 0;
 	CHECK_SYS(kill(keeper, SIGCONT));
 	ts_flush(s.trid);
@@ -272,55 +301,31 @@ static void tell_another_program(bool is_told)
 	ts_target_end(&target);
 	trace_id_t log = ts_end_and_open_log(s.trid, s.fd);
 	CHECK_EQ(count_of(log, target.pid, &first), 2);
-	struct posixtrace_log_process p = process_at(log, first);
-	expect_text(p.pp_name, p.pp_name_size, "before");
-	p = process_at(log, first + 1);
-	expect_text(p.pp_name, p.pp_name_size, "behind");
+	struct ts_events events = ts_read_log(log);
+	struct posixtrace_log_process p = program_of(log, &events, target.pid, 1);
+	expect_text(p.pp_name, p.pp_name_size, which == HAS_NOT_LOOKED ? "" : "before");
+	CHECK_EQ(p.pp_has_command_line, which != HAS_NOT_LOOKED);
+	for (uint32_t n = which == HAS_NOT_LOOKED ? 3 : 2; n <= 3; n++) {
+		p = program_of(log, &events, target.pid, n);
+		expect_text(p.pp_name, p.pp_name_size, "behind");
+		CHECK(p.pp_has_command_line);
+	}
 	ts_close_log(log);
 }
 
 TEST(another_program_is_told_anew, "", NEEDS_KEEPER)
 {
-	for (int is_told = 0; is_told < 2; is_told++) {
-		NOTE("the keeper %s", is_told ? "is told" : "sees an event");
-		tell_another_program(is_told);
-	}
+	execute_another_program(IS_TOLD);
+}
+
+TEST(another_program_is_seen_by_its_first_event, "", NEEDS_KEEPER)
+{
+	execute_another_program(SEES_AN_EVENT);
 }
 
 TEST(events_before_an_exec_are_not_of_the_program_that_is_seen_after_it, "", NEEDS_KEEPER)
 {
-	struct ts_target target = ts_target_fork();
-	struct logged s = begin_of(target.pid);
-	pid_t keeper = keeper_of(s.trid);
-	struct posixtrace_log_process p;
-	unsigned long index;
-
-	CHECK_EQ(ts_target_call(&target, rename_process, "before", 7), 0);
-	ts_start(s.trid);
-	CHECK_SYS(kill(keeper, SIGSTOP));
-	ts_target_emit(&target, ts_target_id(&target, "event"), 1);
-	ts_target_exec(&target);
-	CHECK_EQ(ts_target_call(&target, rename_process, "behind", 7), 0);
-	CHECK_SYS(kill(keeper, SIGCONT));
-	ts_flush(s.trid);
-	ts_target_emit(&target, ts_target_id(&target, "event"), 2);
-	ts_flush(s.trid);
-	ts_target_end(&target);
-	trace_id_t log = ts_end_and_open_log(s.trid, s.fd);
-	struct ts_events events = ts_read_log(log);
-	const struct ts_event *at[3] = {NULL};
-	for (size_t i = 0; i < events.count; i++)
-		if (events.at[i].info.posix_event_id > POSIX_TRACE_UNNAMED_USEREVENT)
-			at[at[1] ? 2 : 1] = &events.at[i];
-	for (int i = 1; i <= 2; i++) {
-		CHECK(at[i] != NULL);
-		CHECK_OK(posixtrace_log_find_process(log, target.pid, &at[i]->info.posix_timestamp,
-						     &index));
-		p = process_at(log, index);
-		expect_text(p.pp_name, p.pp_name_size, i == 1 ? "" : "behind");
-		CHECK_EQ(p.pp_has_command_line, i == 2);
-	}
-	ts_close_log(log);
+	execute_another_program(HAS_NOT_LOOKED);
 }
 
 TEST(children_are_told_too, "", NEEDS_KEEPER)
@@ -560,15 +565,9 @@ struct named {
 	const char *name, *next_name;
 	trace_event_id_t id;
 	pid_t tid;
-	sem_t is_done, go;
+	struct harness_gate is_done, go;
 	pthread_t thread;
 };
-
-static void wait_for(sem_t *sem)
-{
-	while (sem_wait(sem))
-		;
-}
 
 static void *run_named(void *arg)
 {
@@ -577,13 +576,13 @@ static void *run_named(void *arg)
 	CHECK_SYS(prctl(PR_SET_NAME, n->name));
 	n->tid = gettid();
 	ts_emit(n->id, 1);
-	sem_post(&n->is_done);
-	wait_for(&n->go);
+	harness_open(&n->is_done);
+	harness_pass(&n->go);
 	if (n->next_name) {
 		CHECK_SYS(prctl(PR_SET_NAME, n->next_name));
 		ts_emit(n->id, 2);
-		sem_post(&n->is_done);
-		wait_for(&n->go);
+		harness_open(&n->is_done);
+		harness_pass(&n->go);
 	}
 	return NULL;
 }
@@ -591,16 +590,18 @@ static void *run_named(void *arg)
 /* Returns when the thread has recorded its first event. */
 static void start_named(struct named *n, const char *name, const char *next_name)
 {
-	*n = (struct named){.name = name, .next_name = next_name, .id = ts_id("event")};
-	CHECK_SYS(sem_init(&n->is_done, 0, 0));
-	CHECK_SYS(sem_init(&n->go, 0, 0));
+	*n = (struct named){.name = name,
+			    .next_name = next_name,
+			    .id = ts_id("event"),
+			    .is_done = harness_gate(),
+			    .go = harness_gate()};
 	n->thread = ts_thread(run_named, n);
-	wait_for(&n->is_done);
+	harness_pass(&n->is_done);
 }
 
 static void end_named(struct named *n)
 {
-	sem_post(&n->go);
+	harness_open(&n->go);
 	ts_join(n->thread);
 }
 
@@ -662,8 +663,8 @@ TEST(a_log_tells_the_names_of_threads, "", NEEDS_KEEPER)
 	ts_flush(s.trid);
 	CHECK_EQ(posixtrace_log_get_thread(s.trid, 0, &t, sizeof(t)), EINVAL);
 	CHECK_EQ(posixtrace_log_find_thread(s.trid, getpid(), 1, &time, &index), EINVAL);
-	sem_post(&second.go);
-	wait_for(&second.is_done);
+	harness_open(&second.go);
+	harness_pass(&second.is_done);
 	/* Within a second no thread is looked at again. */
 	CHECK_EVENTUALLY((ts_flush(s.trid), names_in(s.fd)) == 3);
 	ts_shutdown(s.trid);
