@@ -230,6 +230,12 @@ static struct posixtrace_orphan only_orphan(void)
 	return o;
 }
 
+/* Salvages the only orphan, to where its log is or was. */
+static int salvage_only(void)
+{
+	return posixtrace_salvage_orphan(only_orphan().pt_id, NULL, NULL);
+}
+
 static void discard_all(void)
 {
 	struct posixtrace_orphan o;
@@ -450,8 +456,7 @@ TEST(without_permission_the_stream_stays, "", NEEDS_KEEPER)
 	CHECK_SYS(unlink(path));
 	CHECK_SYS(chmod(directory, 0500));
 	create_once();
-	struct posixtrace_orphan o = only_orphan();
-	CHECK_EQ(posixtrace_salvage_orphan(o.pt_id, NULL, NULL), EACCES);
+	CHECK_EQ(salvage_only(), EACCES);
 	CHECK_SYS(chmod(directory, 0700));
 	/* The next create finds that it can be done now. */
 	create_once();
@@ -481,7 +486,7 @@ TEST(on_a_full_disk_the_stream_stays_and_goes_elsewhere, "", NEEDS_KEEPER)
 	for (int i = 0; i < 2; i++)
 		create_once();
 	struct posixtrace_orphan o = only_orphan();
-	CHECK_EQ(posixtrace_salvage_orphan(o.pt_id, NULL, NULL), ENOSPC);
+	CHECK_EQ(salvage_only(), ENOSPC);
 	CHECK(!is_there(beside("log.salvaged")));
 	/* Another file there is no better, and leaves no trace. */
 	for (int i = 0; i < 2; i++) {
@@ -509,13 +514,12 @@ TEST(a_ring_on_a_full_disk_keeps_its_events_when_newer_ones_go_elsewhere, "", NE
 	make_small_directory("size=128k");
 	/* The rest is more than the ring can hold. */
 	crash_at_path(ring_attr(1024 * KIB, 256 * KIB), 10, 15000);
-	struct posixtrace_orphan o = only_orphan();
-	CHECK_EQ(posixtrace_salvage_orphan(o.pt_id, NULL, NULL), ENOSPC);
+	CHECK_EQ(salvage_only(), ENOSPC);
 	trace_id_t log = open_log_at(path);
 	struct ts_events events = ts_read_log(log);
 	struct ptrc_counts old = counts_of(log);
 	ts_close_log(log);
-	CHECK_OK(ptrc_salvage_orphan(o.pt_id, elsewhere(), NULL, &written));
+	CHECK_OK(ptrc_salvage_orphan(only_orphan().pt_id, elsewhere(), NULL, &written));
 	struct ptrc_counts rest = counts_at(elsewhere());
 	CHECK_EQ(rest.pt_earlier_events, events.count);
 	CHECK_EQ(written + old.pt_log_lost_events, rest.pt_log_events + rest.pt_log_lost_events);
@@ -529,12 +533,12 @@ TEST(a_log_that_does_not_come_to_its_disk_leaves_the_stream, "", NEEDS_KEEPER)
 	if (IN_CHILD()) {
 		if (!failing_sync_begin(EIO))
 			SKIP("no filters of system calls");
-		CHECK_EQ(posixtrace_salvage_orphan(only_orphan().pt_id, NULL, NULL), EIO);
+		CHECK_EQ(salvage_only(), EIO);
 		_exit(0);
 	}
 	/* What did not come to the disk is still there for one that works. */
 	CHECK(only_orphan().pt_events >= 100);
-	CHECK_OK(posixtrace_salvage_orphan(only_orphan().pt_id, NULL, NULL));
+	CHECK_OK(salvage_only());
 	expect_log(path, 0, 200);
 	CHECK_EQ(orphan_count(), 0);
 }
@@ -546,8 +550,7 @@ TEST(on_a_read_only_file_system_the_stream_stays, "", NEEDS_KEEPER)
 	crash_at_path(append_attr(), 10, 90);
 	CHECK_SYS(mount("none", directory, NULL, MS_REMOUNT | MS_RDONLY, NULL));
 	create_once();
-	struct posixtrace_orphan o = only_orphan();
-	CHECK_EQ(posixtrace_salvage_orphan(o.pt_id, NULL, NULL), EROFS);
+	CHECK_EQ(salvage_only(), EROFS);
 	CHECK_SYS(mount("none", directory, NULL, MS_REMOUNT, NULL));
 	create_once();
 	CHECK_EQ(orphan_count(), 0);
@@ -840,11 +843,11 @@ TEST(the_events_of_a_file_that_was_given_up_are_in_the_next_one, "", NEEDS_KEEPE
 	if (IN_CHILD()) {
 		if (!failing_sync_begin(EIO))
 			SKIP("no filters of system calls");
-		CHECK_EQ(posixtrace_salvage_orphan(only_orphan().pt_id, NULL, NULL), EIO);
+		CHECK_EQ(salvage_only(), EIO);
 		CHECK(!is_there(beside("log.salvaged")));
 		_exit(0);
 	}
-	CHECK_OK(posixtrace_salvage_orphan(only_orphan().pt_id, NULL, NULL));
+	CHECK_OK(salvage_only());
 	expect_log(beside("log.salvaged"), 100, 1000);
 }
 
