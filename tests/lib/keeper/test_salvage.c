@@ -256,26 +256,23 @@ static void needs_own_directory(void)
  * Where the log is
  */
 
-TEST(a_log_that_was_renamed_is_finished_where_it_is, "", NEEDS_KEEPER)
-{
-	crash_with_log(100, 900);
-	CHECK_SYS(rename(path, beside("log.1")));
-	create_once();
-	expect_log(beside("log.1"), 0, 1000);
-	CHECK(!is_there(path));
-	CHECK(!is_there(beside("log.salvaged")));
-}
-
 TEST(a_log_under_another_of_its_names_is_finished, "", NEEDS_KEEPER)
 {
-	crash_with_log(100, 900);
-	CHECK_SYS(link(path, beside("linked")));
-	CHECK_SYS(unlink(path));
-	/* Onto another file, too. */
-	close(make_file(beside("other")));
-	CHECK_SYS(rename(beside("linked"), beside("other")));
-	create_once();
-	expect_log(beside("other"), 0, 1000);
+	for (int has_link = 0; has_link < 2; has_link++) {
+		NOTE("%s", has_link ? "a link, moved onto another file" : "renamed");
+		crash_with_log(100, 900);
+		if (has_link) {
+			CHECK_SYS(link(path, beside("linked")));
+			CHECK_SYS(unlink(path));
+			make_file(beside("other"));
+		}
+		CHECK_SYS(rename(has_link ? beside("linked") : path, beside("other")));
+		create_once();
+		expect_log(beside("other"), 0, 1000);
+		CHECK(!is_there(path));
+		CHECK(!is_there(beside("log.salvaged")));
+		remove_directory();
+	}
 }
 
 TEST(a_log_that_somebody_has_open_is_finished_in_another_directory, "", NEEDS_KEEPER)

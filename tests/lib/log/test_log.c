@@ -347,17 +347,20 @@ TEST(caller_may_close_the_descriptor_at_once, "LOG-12", NEEDS_KEEPER)
 	ts_expect_in_log(fd, id, 0, 199);
 }
 
-/* The library's duplicate. */
-static int other_number(int fd)
+/* The number, other than `except`, by which the process has the file open. */
+static int number_in(pid_t pid, int fd, int except)
 {
 	struct stat wanted, st;
+	char path[64];
 
 	CHECK_SYS(fstat(fd, &wanted));
-	for (int other = 3; other < 1024; other++)
-		if (other != fd && fstat(other, &st) == 0 && st.st_dev == wanted.st_dev &&
+	for (int number = 3; number < 1024; number++) {
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, number);
+		if (number != except && stat(path, &st) == 0 && st.st_dev == wanted.st_dev &&
 		    st.st_ino == wanted.st_ino)
-			return other;
-	harness_fail("no duplicate");
+			return number;
+	}
+	harness_fail("process %d does not have it open", (int)pid);
 }
 
 TEST(callers_later_descriptor_of_the_log_stays_open, "LOG-12", NEEDS_KEEPER)
@@ -367,7 +370,8 @@ TEST(callers_later_descriptor_of_the_log_stays_open, "LOG-12", NEEDS_KEEPER)
 	for (size_t i = 0; i < 2; i++) {
 		int fd = ts_temp_file();
 		trace_id_t trid = ts_create_log(0, NULL, fd);
-		int number = other_number(fd);
+		/* The library's duplicate. */
+		int number = number_in(getpid(), fd, fd);
 		/* As by a program that closes all there is and opens its log again. */
 		int again = ts_reopen(fd, flags[i]);
 		CHECK_SYS(dup3(again, number, flags[i] & O_CLOEXEC));
@@ -380,25 +384,17 @@ TEST(callers_later_descriptor_of_the_log_stays_open, "LOG-12", NEEDS_KEEPER)
 }
 
 /* Of the descriptor by which the keeper has the log open. */
-static unsigned int keepers_flags(int fd)
+static unsigned int keepers_flags(trace_id_t trid, int fd)
 {
-	pid_t keeper = other_holder(fd, 0);
-	struct stat wanted, st;
+	pid_t keeper = keeper_of(trid);
 	unsigned int flags;
 	char path[64];
 
-	CHECK_SYS(fstat(fd, &wanted));
-	for (int number = 0; number < 64; number++) {
-		snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)keeper, number);
-		if (stat(path, &st) < 0 || st.st_dev != wanted.st_dev || st.st_ino != wanted.st_ino)
-			continue;
-		snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", (int)keeper, number);
-		FILE *f = fopen(path, "r");
-		CHECK(f && fscanf(f, "pos: %*s flags: %o", &flags) == 1);
-		fclose(f);
-		return flags;
-	}
-	harness_fail("no keeper has it open");
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", (int)keeper, number_in(keeper, fd, -1));
+	FILE *f = fopen(path, "r");
+	CHECK(f && fscanf(f, "pos: %*s flags: %o", &flags) == 1);
+	fclose(f);
+	return flags;
 }
 
 TEST(callers_descriptor_stays_open_and_the_log_is_written_through_as_it_says, "LOG-12 SHUTDOWN-01",
@@ -411,7 +407,7 @@ TEST(callers_descriptor_stays_open_and_the_log_is_written_through_as_it_says, "L
 		int flags = CHECK_SYS(fcntl(given, F_GETFL));
 		int fd_flags = CHECK_SYS(fcntl(given, F_GETFD));
 		trace_id_t trid = ts_create_log(0, NULL, given);
-		CHECK_EQ(keepers_flags(fd) & O_SYNC, wanted[i]);
+		CHECK_EQ(keepers_flags(trid, fd) & O_SYNC, wanted[i]);
 		ts_start(trid);
 		ts_flush(trid);
 		ts_clear(trid);
@@ -1021,11 +1017,6 @@ TEST(loop_log_keeps_the_newest,
 	CHECK_EQ(end, number);
 	CHECK_GT((number - first) * 100, 32 * KIB);
 
-	CHECK_OK(posix_trace_rewind(log));
-	struct ts_events again = ts_read_log(log);
-	CHECK_EQ(again.count, events.count);
-	for (size_t i = 0; i < events.count; i++)
-		expect_same_event(&events.at[i], &again.at[i]);
 	expect_log_status(log, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
 	ts_close_log(log);
 }
@@ -1188,26 +1179,20 @@ TEST(unclosed_log_has_what_was_flushed, "LOG-39 STATUS-27 OPEN-14", NEEDS_KEEPER
 	ts_expect_logged(s.trid, s.fd, s.id, 0, 199);
 }
 
-static struct timespec long_ago(int fd)
-{
-	struct timespec times[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
-	struct stat st;
-	CHECK_SYS(futimens(fd, times));
-	CHECK_SYS(fstat(fd, &st));
-	return st.st_ctim;
-}
-
 TEST(writing_marks_the_file_times, "LOG-40", NEEDS_KEEPER)
 {
+	const struct timespec times[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
 	struct logged s = start_logged(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
-	struct stat st;
+	struct timespec tick;
+	struct stat before, st;
+
 	for (int round = 0; round < 2; round++) {
-		struct timespec changed = long_ago(s.fd);
-		struct timespec tick;
+		CHECK_SYS(futimens(s.fd, times));
+		CHECK_SYS(fstat(s.fd, &before));
 		/* Past the tick in which the times were set. */
 		do
 			CHECK_SYS(clock_gettime(CLOCK_REALTIME_COARSE, &tick));
-		while (ts_time_ns(&tick) <= ts_time_ns(&changed));
+		while (ts_time_ns(&tick) <= ts_time_ns(&before.st_ctim));
 		emit_run(s.id, 0, 10, 4);
 		if (round == 0)
 			ts_flush(s.trid);
@@ -1215,7 +1200,7 @@ TEST(writing_marks_the_file_times, "LOG-40", NEEDS_KEEPER)
 			ts_shutdown(s.trid);
 		CHECK_SYS(fstat(s.fd, &st));
 		CHECK_GT(st.st_mtim.tv_sec, 1000000000);
-		CHECK_GT(ts_time_ns(&st.st_ctim), ts_time_ns(&changed));
+		CHECK_GT(ts_time_ns(&st.st_ctim), ts_time_ns(&before.st_ctim));
 	}
 }
 
