@@ -252,9 +252,7 @@ static void needs_own_directory(void)
 	discard_all();
 }
 
-/*
- * Where the log is
- */
+/* ---- where the log is ---- */
 
 TEST(a_log_under_another_of_its_names_is_finished, "", NEEDS_KEEPER)
 {
@@ -397,9 +395,7 @@ TEST(a_create_with_the_same_log_saves_the_rest_first, "", NEEDS_KEEPER)
 	expect_log(beside("log.salvaged"), 100, 1000);
 }
 
-/*
- * What cannot be written yet
- */
+/* ---- what cannot be written yet ---- */
 
 TEST(without_a_directory_the_stream_stays_until_there_is_one, "", NEEDS_KEEPER)
 {
@@ -554,9 +550,7 @@ TEST(on_a_read_only_file_system_the_stream_stays, "", NEEDS_KEEPER)
 	expect_log(path, 0, 100);
 }
 
-/*
- * Plain streams
- */
+/* ---- plain streams ---- */
 
 /* The only orphan is a plain stream, with so many events and its START. It is salvaged to `path`, or
  * the name that is chosen because `path` exists. */
@@ -768,9 +762,7 @@ TEST(a_living_target_lets_go_of_the_plain_stream_of_a_killed_controller, "", NEE
 	expect_log(written, 0, 100);
 }
 
-/*
- * Living controllers, and objects that are no good
- */
+/* ---- living controllers, and objects that are no good ---- */
 
 TEST(a_stream_with_a_living_controller_is_never_touched, "", NEEDS_KEEPER)
 {
@@ -992,9 +984,7 @@ TEST(absurd_sizes_do_no_harm, "", NEEDS_KEEPER)
 	}
 }
 
-/*
- * Salvagers that are many, or die
- */
+/* ---- salvagers that are many, or die ---- */
 
 TEST(of_many_salvagers_one_writes_and_no_event_is_doubled, "", NEEDS_KEEPER)
 {

@@ -67,9 +67,7 @@ static struct ptrc_counts log_counts(int fd)
 	return counts;
 }
 
-/*
- * Creation
- */
+/* ---- creation ---- */
 
 TEST(logged_stream_is_born_like_a_plain_one,
      "LOG-01 CREATE-01 CREATE-03 CREATE-04 CREATE-05 CREATE-06 STATUS-10 STATUS-18", NEEDS_KEEPER)
@@ -467,9 +465,7 @@ TEST(no_descriptors_left_is_enomem, "ERRORS-12 CREATE-25", NEEDS_KEEPER)
 	ts_shutdown(trid);
 }
 
-/*
- * Flush
- */
+/* ---- flush ---- */
 
 TEST(flush_that_waits_for_the_device_holds_up_nothing,
      "LOG-17 LOG-15 STATUS-16 EVENT-18 LOG-35 LOG-26", NEEDS_KEEPER)
@@ -713,9 +709,7 @@ TEST(simultaneous_flushes_take_turns, "LOG-21 LOG-19 LOG-13", NEEDS_KEEPER)
 	ts_expect_logged(s.trid, s.fd, s.id, 0, 4999);
 }
 
-/*
- * Errors of writing
- */
+/* ---- errors of writing ---- */
 
 TEST(file_size_limit_is_efbig, "LOG-22 LOG-25 STATUS-17 STATUS-22", NEEDS_KEEPER)
 {
@@ -873,9 +867,7 @@ TEST(non_blocking_descriptor_is_waited_for, "LOG-26 LOG-35", NEEDS_KEEPER)
 	}
 }
 
-/*
- * Log policies
- */
+/* ---- log policies ---- */
 
 TEST(until_full_log_keeps_the_oldest,
      "LOG-27 LOG-28 LOG-29 SIZE-20 STATUS-18 STATUS-19 SYSEVENT-02 SYSEVENT-22 SYSEVENT-24",
@@ -1091,9 +1083,7 @@ TEST(saved_bytes_of_a_stream_are_a_log, "LOG-35", NEEDS_KEEPER)
 	}
 }
 
-/*
- * What is in a log
- */
+/* ---- what is in a log ---- */
 
 static void *emit_in_thread(void *arg)
 {
@@ -1334,9 +1324,7 @@ TEST(truncated_log_is_told, "LOG-24 STATUS-17", NEEDS_KEEPER)
 	ts_expect_logged(trid, fd, id, 0, 9);
 }
 
-/*
- * Clearing
- */
+/* ---- clearing ---- */
 
 TEST(clear_empties_the_log,
      "CLEAR-10 CLEAR-11 CLEAR-12 CLEAR-01 CLEAR-02 CLEAR-04 CLEAR-09 LOG-29 LOG-32 STATUS-24",
@@ -1384,9 +1372,7 @@ TEST(clear_empties_the_log,
 	}
 }
 
-/*
- * FLUSH streams
- */
+/* ---- FLUSH streams ---- */
 
 /* Milliseconds until an automatic flush has taken the first of so many events of 100 bytes, which
  * the stream has room for. */
@@ -1539,9 +1525,7 @@ TEST(other_streams_are_flushed_on_demand_only, "POLICY-25 POLICY-11", NEEDS_KEEP
 	}
 }
 
-/*
- * Flush markers
- */
+/* ---- flush markers ---- */
 
 TEST(markers_can_be_filtered, "FILTER-11 SYSEVENT-23", NEEDS_KEEPER)
 {
@@ -1555,9 +1539,7 @@ TEST(markers_can_be_filtered, "FILTER-11 SYSEVENT-23", NEEDS_KEEPER)
 	ts_expect_ids(&events, POSIX_TRACE_START, s.id, POSIX_TRACE_STOP, 0);
 }
 
-/*
- * Status of logs, shutdown
- */
+/* ---- status of logs, shutdown ---- */
 
 TEST(a_log_without_room_for_names_says_how_many_events_it_lacks, "STATUS-17 LOG-25", NEEDS_KEEPER)
 {

@@ -9,9 +9,7 @@
 
 #define KIB ((size_t)1024)
 
-/*
- * Logs to read
- */
+/* ---- logs to read ---- */
 
 /* A closed log of `portions' flushes of `each' numbered events of len bytes, of two types
  * in turn. */
@@ -57,9 +55,7 @@ static int make_small_log(void)
 	return make_log(POSIX_TRACE_APPEND, 0, 3, 10, 20);
 }
 
-/*
- * Opening and reading
- */
+/* ---- opening and reading ---- */
 
 /* The log of make_log() has the numbers 0 to 499, the types of its events have these names, and
  * START and STOP are around them. */
@@ -362,9 +358,7 @@ TEST(threads_share_a_position, "GEN-01 OPEN-18", NEEDS_KEEPER)
 	ts_close_log(trid);
 }
 
-/*
- * Damage
- */
+/* ---- damage ---- */
 
 TEST(cut_log_says_it_was_not_closed, "OPEN-15 STATUS-27", NEEDS_KEEPER)
 {
