@@ -486,7 +486,7 @@ TEST(start_is_recorded_before_the_next_event_of_any_thread, "POLICY-20 POLICY-21
 	}
 }
 
-TEST(an_until_full_stream_read_in_time_never_stops, "POLICY-18")
+TEST(an_until_full_stream_read_in_time_never_stops, "POLICY-18 GETNEXT-05")
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, STREAM_BYTES, DATA_BYTES);
 	trace_event_id_t id = ts_id("event");
