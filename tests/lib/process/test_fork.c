@@ -84,30 +84,6 @@ TEST(inheriting_child_is_traced_from_its_first_instruction, "FORK-01 FORK-02 FOR
 	CHECK(pthread_equal(events.at[3].info.posix_thread_id, pthread_self()));
 }
 
-TEST(inheriting_child_that_can_open_nothing_is_traced, "FORK-01 EVENT-01")
-{
-	trace_id_t trid = create_inherited(0, POSIX_TRACE_INHERITED);
-	trace_event_id_t id = ts_id("event");
-	const struct rlimit none = {0, 0};
-
-	/* Twice: the first one is in no event either before it forks. */
-	pid_t child = harness_fork();
-	if (child == 0) {
-		pid_t grandchild = harness_fork();
-		CHECK_SYS(setrlimit(RLIMIT_NOFILE, &none));
-		ts_emit(id, grandchild == 0);
-		if (grandchild)
-			CHECK_EXIT(grandchild, 0);
-		_exit(0);
-	}
-	CHECK_EXIT(child, 0);
-	ts_stop(trid);
-	struct ts_events events = ts_read_all(trid);
-	CHECK_EQ(ts_count(&events, id), 2);
-	CHECK_EQ(count_of(&events, id, child), 1);
-	ts_shutdown(trid);
-}
-
 /* The entries of the directory of shared objects that begin with `u`. */
 static int words(void)
 {
@@ -122,32 +98,42 @@ static int words(void)
 	return count;
 }
 
-TEST(child_that_can_open_nothing_when_it_is_forked_is_traced, "FORK-01 FORK-04")
+TEST(inheriting_child_that_can_open_nothing_is_traced, "FORK-01 FORK-04 EVENT-01")
 {
-	trace_id_t trid = create_inherited(0, POSIX_TRACE_INHERITED);
-	trace_id_t other = create_inherited(0, POSIX_TRACE_CLOSE_FOR_CHILD);
 	trace_event_id_t id = ts_id("event");
 	const struct rlimit none = {0, 0};
 
-	pid_t child = harness_fork();
-	if (child == 0) {
-		CHECK_SYS(setrlimit(RLIMIT_NOFILE, &none));
-		pid_t grandchild = harness_fork();
-		ts_emit(grandchild ? id : ts_id("grandchild's"), 1);
-		if (grandchild)
-			CHECK_EXIT(grandchild, 0);
-		_exit(0);
+	/* When it is forked, and after that. */
+	for (int is_late = 0; is_late < 2; is_late++) {
+		trace_id_t trid = create_inherited(0, POSIX_TRACE_INHERITED);
+		trace_id_t other = create_inherited(0, POSIX_TRACE_CLOSE_FOR_CHILD);
+		pid_t child = harness_fork();
+
+		if (child == 0) {
+			if (!is_late)
+				CHECK_SYS(setrlimit(RLIMIT_NOFILE, &none));
+			/* The child is in no event before it forks. */
+			pid_t grandchild = harness_fork();
+			if (is_late)
+				CHECK_SYS(setrlimit(RLIMIT_NOFILE, &none));
+			ts_emit(grandchild ? id : ts_id("grandchild's"), 1);
+			if (grandchild)
+				CHECK_EXIT(grandchild, 0);
+			_exit(0);
+		}
+		CHECK_EXIT(child, 0);
+		ts_stop(trid);
+		struct ts_events events = ts_read_all(trid);
+		CHECK_EQ(count_of(&events, id, child), 1);
+		CHECK_EQ(ts_count(&events, ts_id("grandchild's")), 1);
+		CHECK_EQ(count_of(&events, ts_id("grandchild's"), child), 0);
+		CHECK_EQ(ts_figure(trid, "processes"), 3); /* with this one */
+		CHECK_EQ(ts_figure(trid, "untraced_processes"), 0);
+		events = ts_read_all(other);
+		ts_expect_ids(&events, POSIX_TRACE_START, 0);
+		ts_shutdown(other);
+		ts_shutdown(trid);
 	}
-	CHECK_EXIT(child, 0);
-	ts_stop(trid);
-	struct ts_events events = ts_read_all(trid);
-	CHECK_EQ(count_of(&events, id, child), 1);
-	CHECK_EQ(ts_count(&events, ts_id("grandchild's")), 1);
-	CHECK_EQ(count_of(&events, ts_id("grandchild's"), child), 0);
-	CHECK_EQ(ts_figure(trid, "processes"), 3); /* with this one */
-	CHECK_EQ(ts_figure(trid, "untraced_processes"), 0);
-	events = ts_read_all(other);
-	ts_expect_ids(&events, POSIX_TRACE_START, 0);
 }
 
 TEST(child_that_cannot_be_traced_is_counted, "FORK-01")
@@ -276,32 +262,6 @@ TEST(inheriting_child_of_another_process_is_traced, "FORK-01 FORK-02 FORK-05 EVE
 	ts_target_end(&grandchild);
 	ts_target_end(&child);
 	ts_target_end(&target);
-}
-
-TEST(names_opened_after_the_fork_are_one, "FORK-04 EVENTID-16 EVENTLIST-05 EVENTID-29")
-{
-	trace_id_t trid = create_inherited(0, POSIX_TRACE_INHERITED);
-	struct ts_target child = ts_target_fork();
-	trace_event_id_t by_child = ts_target_id(&child, "child first");
-	trace_event_id_t by_parent = ts_id("parent first");
-	CHECK_NE(by_child, by_parent);
-	CHECK_EQ(ts_id("child first"), by_child);
-	CHECK_EQ(ts_target_id(&child, "parent first"), by_parent);
-	struct ts_target grandchild = ts_target_fork_child(&child);
-	trace_event_id_t by_grandchild = ts_target_id(&grandchild, "grandchild first");
-	CHECK_EQ(ts_id("grandchild first"), by_grandchild);
-	trace_event_id_t by_controller = ts_trid_id(trid, "controller first");
-	CHECK_EQ(ts_target_id(&grandchild, "controller first"), by_controller);
-	CHECK(is_listed(trid, "child first"));
-	CHECK(is_listed(trid, "parent first"));
-	CHECK(is_listed(trid, "grandchild first"));
-	CHECK(is_listed(trid, "controller first"));
-	ts_target_emit(&child, by_parent, 1);
-	ts_emit(by_child, 2);
-	struct ts_events events = ts_read_all(trid);
-	ts_expect_ids(&events, POSIX_TRACE_START, by_parent, by_child, 0);
-	ts_target_end(&grandchild);
-	ts_target_end(&child);
 }
 
 TEST(closed_for_child_means_not_traced, "FORK-06 POLICY-02")
@@ -718,30 +678,6 @@ TEST(orphans_stay_traced, "FORK-16 EXIT-05")
 	ts_target_end(&grandchild);
 }
 
-TEST(filter_holds_for_the_whole_traced_set, "FILTER-20 FILTER-07 FORK-01")
-{
-	trace_event_id_t id = ts_id("event"), other = ts_id("other");
-	struct ts_target target = ts_target_fork();
-	trace_id_t trid = create_inherited(target.pid, POSIX_TRACE_INHERITED);
-	struct ts_target child = ts_target_fork_child(&target);
-	trace_event_set_t set = ts_set(id, 0);
-	ts_target_emit(&child, id, 0);
-	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
-	ts_target_emit(&child, id, 1);
-	ts_target_emit(&target, id, 1);
-	ts_target_emit(&child, other, 2);
-	ts_target_emit(&target, other, 2);
-	/* Born into the filter. */
-	struct ts_target late = ts_target_fork_child(&target);
-	ts_target_emit(&late, id, 3);
-	ts_target_emit(&late, other, 4);
-	struct ts_events events = ts_read_all(trid);
-	ts_expect_ids(&events, POSIX_TRACE_START, id, POSIX_TRACE_FILTER, other, other, other, 0);
-	ts_target_end(&late);
-	ts_target_end(&child);
-	ts_target_end(&target);
-}
-
 /*
  * spawn, and images that come without a fork handler
  */
@@ -778,7 +714,6 @@ static intptr_t do_spawn(const void *arg, size_t arg_bytes)
 {
 	int status = -1;
 	(void)arg_bytes;
-	signal(SIGCHLD, SIG_DFL);
 	pid_t pid = spawn_emit(arg, 5, no_environment);
 	if (waitpid(pid, &status, 0) != pid)
 		return -1;
@@ -868,9 +803,12 @@ TEST(vfork_child_does_no_harm, "FORK-19 EXEC-10 EXEC-11", NEEDS_KEEPER)
 	struct ts_events events = ts_read_all(trid);
 	CHECK_EQ(expect_emitted(trid, &events, name, 7), pid);
 	uint32_t due = 0;
-	for (size_t i = 0; i < events.count; i++)
-		if (events.at[i].info.posix_event_id == id && ts_number(&events.at[i]) < 1000000)
-			CHECK_EQ(ts_number(&events.at[i]), due++);
+	for (size_t i = 0; i < events.count; i++) {
+		if (id_at(&events, i) != id || ts_number(&events.at[i]) >= 1000000)
+			continue;
+		CHECK_EQ(ts_number(&events.at[i]), due++);
+		CHECK_EQ(events.at[i].info.posix_pid, getpid());
+	}
 	CHECK_EQ(due, 52);
 	ts_shutdown(logged);
 	expect_closed_log(fd);
@@ -899,37 +837,33 @@ TEST(full_set_of_processes_is_traced, "FORK-20 EVENT-16")
 	const uint32_t processes = ALL / harness_sample();
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = ts_run_inherited(0, POSIX_TRACE_UNTIL_FULL, 4096 * KIB, 0);
-	int ready[2], go[2];
+	struct harness_gate ready = harness_gate(), go = harness_gate();
 	char byte;
 	static pid_t pids[ALL];
 	static bool is_seen[ALL];
 
-	open_pipe(ready, 0);
-	open_pipe(go, 0);
 	for (uint32_t i = 0; i < processes; i++) {
 		pids[i] = fork();
 		if (pids[i] < 0)
 			SKIP("this user may not have 1024 processes");
 		if (pids[i] == 0) {
-			close(go[1]);
+			close(go.ends[1]);
 			ts_emit(id, i);
-			CHECK_EQ(write(ready[1], "", 1), 1);
+			harness_open(&ready);
 			/* Until the parent closes it. */
-			while (read(go[0], &byte, 1) > 0)
+			while (read(go.ends[0], &byte, 1) > 0)
 				;
 			_exit(0);
 		}
 	}
 	for (uint32_t i = 0; i < processes; i++)
-		CHECK_EQ(read(ready[0], &byte, 1), 1);
+		harness_pass(&ready);
 	ts_emit(id, processes);
 	ts_expect_running(trid);
 	struct ts_events events = ts_read_all(trid);
 	CHECK_EQ(ts_count(&events, id), processes + 1);
 	for (size_t i = 0; i < events.count; i++) {
-		if (events.at[i].info.posix_event_id != id)
-			continue;
-		uint32_t number = ts_number(&events.at[i]);
+		uint32_t number = id_at(&events, i) == id ? ts_number(&events.at[i]) : processes;
 		if (number == processes)
 			continue;
 		CHECK_LT(number, processes);
@@ -937,7 +871,7 @@ TEST(full_set_of_processes_is_traced, "FORK-20 EVENT-16")
 		CHECK(!is_seen[number]);
 		is_seen[number] = true;
 	}
-	close(go[1]);
+	close(go.ends[1]);
 	for (uint32_t i = 0; i < processes; i++)
 		CHECK_EXIT(pids[i], 0);
 }
@@ -1059,12 +993,13 @@ TEST(raw_clone_of_a_process_with_one_stream_does_no_harm, "FORK-21 FORK-10", NEE
 	}
 }
 
-/* The shell forks; its child runs the program; a second command keeps it from exec'ing. */
+/* The shell forks, and so does that in it, whose child runs the program; a second command keeps them
+ * from exec'ing. */
 TEST(children_of_a_program_without_the_library_are_traced, "FORK-22 FORK-18 EXEC-12", NEEDS_EXEC)
 {
 	char path[PATH_MAX], command[PATH_MAX + 100];
 	support_program(path, "prog_emit");
-	snprintf(command, sizeof(command), "'%s' 'under the shell' 9; :", path);
+	snprintf(command, sizeof(command), "sh -c \"'%s' under-the-shell 9; :\"; :", path);
 	trace_id_t inherited = create_inherited(0, POSIX_TRACE_INHERITED);
 	trace_id_t closed = create_inherited(0, POSIX_TRACE_CLOSE_FOR_CHILD);
 	char sh[] = "sh", option[] = "-c";
@@ -1073,31 +1008,9 @@ TEST(children_of_a_program_without_the_library_are_traced, "FORK-22 FORK-18 EXEC
 	CHECK_EQ(posix_spawn(&pid, "/bin/sh", NULL, NULL, argv, no_environment), 0);
 	CHECK_EXIT(pid, 0);
 	struct ts_events events = ts_read_all(inherited);
-	pid_t emitter = expect_emitted(inherited, &events, "under the shell", 9);
+	pid_t emitter = expect_emitted(inherited, &events, "under-the-shell", 9);
 	CHECK_NE(emitter, getpid());
 	events = ts_read_all(closed);
-	ts_expect_ids(&events, POSIX_TRACE_START, 0);
-}
-
-TEST(child_of_a_shell_that_existed_before_is_not_traced, "FORK-09 FORK-22")
-{
-	char path[PATH_MAX], command[PATH_MAX + 100];
-	int in[2];
-	support_program(path, "prog_emit");
-	snprintf(command, sizeof(command), "read x; '%s' 'too old' 9; :", path);
-	open_pipe(in, 0);
-	pid_t pid = harness_fork();
-	if (pid == 0) {
-		dup2(in[0], STDIN_FILENO);
-		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
-		_exit(127);
-	}
-	/* The shell runs: it waits in its read. */
-	ts_wait_asleep(pid, pid);
-	trace_id_t trid = create_inherited(0, POSIX_TRACE_INHERITED);
-	CHECK_EQ(write(in[1], "\n", 1), 1);
-	CHECK_EXIT(pid, 0);
-	struct ts_events events = ts_read_all(trid);
 	ts_expect_ids(&events, POSIX_TRACE_START, 0);
 }
 
