@@ -11,7 +11,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <spawn.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <trace.h>
@@ -85,62 +84,6 @@ static uint32_t open_name(const char *name)
 	return id;
 }
 
-HELPER(wait_and_look)
-{
-	uint64_t stream_id;
-
-	CHECK_EQ(write(1, "x", 1), 1);
-	CHECK_EQ(read(0, &stream_id, sizeof(stream_id)), (ssize_t)sizeof(stream_id));
-	CHECK_NE(ptrc_page_self->active, 0);
-	CHECK_OK(ptrc_process_init());
-	CHECK_EQ(ptrc_page_self->slots[0].stream_id == stream_id, 1);
-	CHECK_EQ(ptrc_page_self->active, 1);
-	CHECK_EQ(open_name("by root"), 10);
-	CHECK_EQ(open_name("own"), 11);
-	return 0;
-}
-
-TEST(root_traces_another_users_process, "CREATE-14 CREATE-15", NEEDS_EXEC)
-{
-	uid_t uid = make_user();
-	struct ptrc_target t;
-	struct ptrc_names *names;
-	int in[2], out[2];
-	char byte, path[64];
-	struct stat st;
-	uint32_t id;
-
-	CHECK_SYS(pipe2(in, O_CLOEXEC));
-	CHECK_SYS(pipe2(out, O_CLOEXEC));
-	pid_t pid = harness_fork();
-	if (pid == 0) {
-		become(uid);
-		dup2(in[0], 0);
-		dup2(out[1], 1);
-		harness_exec("wait_and_look", (char *)NULL);
-	}
-	CHECK_EQ(read(out[0], &byte, 1), 1);
-	CHECK(!has_page_in(uid, pid));
-	CHECK_OK(ptrc_target_open(pid, -1, &t));
-	CHECK(has_page_in(uid, pid));
-	CHECK_EQ(t.uid, uid);
-	CHECK_OK(ptrc_target_names(&t, &names));
-	CHECK_OK(ptrc_names_register(names, "by root", &id));
-	CHECK_EQ(id, 10);
-	uint64_t stream_id = ptrc_shmdir_new_id();
-	CHECK_OK(ptrc_target_attach(&t, stream_id, names->id, 0));
-	CHECK_EQ(write(in[1], &stream_id, sizeof(stream_id)), (ssize_t)sizeof(stream_id));
-	CHECK_EXIT(pid, 0);
-	CHECK_EQ(ptrc_names_count(names), 2);
-	ptrc_target_detach(&t, stream_id);
-	ptrc_target_close(&t);
-	ptrc_target_names_unref(names);
-	dir_of(uid, path);
-	CHECK_SYS(stat(path, &st));
-	/* Only the bells are left. */
-	CHECK_EQ(st.st_size, 60);
-}
-
 TEST(root_makes_what_the_user_needs, "CREATE-15 CREATE-23 GEN-05")
 {
 	uid_t uid = make_user();
@@ -193,36 +136,6 @@ TEST(process_with_many_groups_is_known, "CREATE-15")
 		CHECK_EQ(st.gid[1], getegid());
 	}
 	CHECK_SYS(setgroups(0, NULL));
-}
-
-TEST(users_do_not_trace_each_other, "CREATE-14 CREATE-15")
-{
-	uid_t uid = make_user();
-	pid_t of_root = getpid();
-	struct harness_gate end = harness_gate();
-
-	pid_t other = harness_fork();
-	if (other == 0) {
-		become(uid + 1);
-		harness_pass(&end);
-		_exit(0);
-	}
-	if (IN_CHILD()) {
-		struct ptrc_target t;
-
-		become(uid);
-		CHECK_EQ(ptrc_target_open(of_root, -1, &t), EPERM);
-		CHECK_EQ(ptrc_target_open(1, -1, &t), EPERM);
-		CHECK_EQ(ptrc_target_open(other, -1, &t), EPERM);
-		CHECK_OK(ptrc_target_open(0, -1, &t));
-		ptrc_target_close(&t);
-		exit(0);
-	}
-	harness_open(&end);
-	harness_reap(other);
-	made_uid = uid + 1;
-	remove_dir();
-	made_uid = uid;
 }
 
 /* If the process can be traced, it is not for long. */
