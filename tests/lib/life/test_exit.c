@@ -25,12 +25,11 @@ static trace_attr_t append_attr(size_t stream_bytes)
 static const enum ending endings[] = {BY_EXIT, BY__EXIT, BY_KILL};
 
 /* A controller that traces itself and ends. */
-static void end_with_log(enum ending ending, int fd, const trace_attr_t *attr, uint32_t count,
-			 size_t len)
+static void end_with_log(enum ending ending, int fd, const trace_attr_t *attr, uint32_t count)
 {
 	trace_id_t trid = ts_create_log(0, attr, fd);
 	ts_start(trid);
-	emit_run(ts_id("event"), 0, count, len);
+	emit_run(ts_id("event"), 0, count, 40);
 	end_by(ending);
 }
 
@@ -39,7 +38,7 @@ static void check_ending(enum ending ending, const trace_attr_t *attr, uint32_t 
 	int fd = ts_temp_file();
 	pid_t pid = harness_fork();
 	if (pid == 0)
-		end_with_log(ending, fd, attr, count, 40);
+		end_with_log(ending, fd, attr, count);
 	expect_ending(pid, ending);
 	NOTE("%s", ending_names[ending]);
 	expect_complete_log(fd, ts_id("event"), count);
@@ -94,13 +93,7 @@ TEST(large_stream_is_flushed_completely_after_sigkill, "EXIT-03 EXIT-02", NEEDS_
 {
 	/* Some time for the keeper: whoever opens the log must wait for it. */
 	trace_attr_t attr = append_attr(32 * MIB);
-	int fd = ts_temp_file();
-	uint32_t count = 100000;
-	pid_t pid = harness_fork();
-	if (pid == 0)
-		end_with_log(BY_KILL, fd, &attr, count, 64);
-	harness_reap(pid);
-	expect_complete_log(fd, ts_id("event"), count);
+	check_ending(BY_KILL, &attr, 100000);
 }
 
 TEST(suspended_stream_gets_no_second_stop, "EXIT-01 EXIT-03 SHUTDOWN-09", NEEDS_KEEPER)
@@ -160,7 +153,7 @@ TEST(pipe_gets_the_whole_log_after_sigkill, "EXIT-03 LOG-35", NEEDS_KEEPER)
 		pid_t pid = harness_fork();
 		if (pid == 0) {
 			close(ends[0]);
-			end_with_log(endings[i], ends[1], &attr, 2000, 100);
+			end_with_log(endings[i], ends[1], &attr, 2000);
 		}
 		close(ends[1]);
 		/* Ends when the keeper has closed it. */
@@ -417,43 +410,33 @@ TEST(a_log_one_has_no_room_for_is_left_to_the_next, "EXIT-03 LOG-22 GEN-07 CREAT
 TEST(asking_for_the_status_replaces_a_keeper_that_was_killed, "EXIT-03 POLICY-22 POLICY-23",
      NEEDS_KEEPER)
 {
-	int fd = ts_temp_file();
-	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = create_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
+	struct logged s = start_logged(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 
-	ts_start(trid);
-	emit_run(id, 0, 50, 40);
-	kill_keeper(trid);
-	emit_run(id, 50, 100, 40);
+	emit_run(s.id, 0, 50, 40);
+	kill_keeper(s.trid);
+	emit_run(s.id, 50, 100, 40);
 	/* The stream flushes by itself again, with no call that would ask for it. */
-	(void)ts_status(trid);
-	pid_t keeper = other_holder(fd, getppid());
+	(void)ts_status(s.trid);
+	pid_t keeper = other_holder(s.fd, getppid());
 	CHECK_GT(keeper, 0);
 	CHECK(!process_is_gone(keeper));
-	ts_shutdown(trid);
-	expect_complete_log(fd, id, 100);
+	ts_shutdown(s.trid);
+	expect_complete_log(s.fd, s.id, 100);
 }
 
 TEST(controller_survives_the_death_of_its_keeper, "EXIT-03 LOG-13 LOG-19", NEEDS_KEEPER)
 {
-	char path[4096];
-	int fd = ts_temp_named(path, sizeof(path));
-	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_APPEND, 0, fd);
+	struct logged s = start_logged(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_APPEND, 0);
 	uint32_t number = 0;
-	for (int i = 0; i < 5; i++) {
-		emit_run(id, number, number + 50, 40);
-		number += 50;
-		ts_flush(trid);
-		emit_run(id, number, number + 50, 40);
-		number += 50;
-		kill_keeper(trid);
-		emit_run(id, number, number + 50, 40);
-		number += 50;
+	for (; number < 5 * 150; number += 150) {
+		emit_run(s.id, number, number + 50, 40);
+		ts_flush(s.trid);
+		emit_run(s.id, number + 50, number + 100, 40);
+		kill_keeper(s.trid);
+		emit_run(s.id, number + 100, number + 150, 40);
 	}
-	ts_shutdown(trid);
-	expect_complete_log(fd, id, number);
-	CHECK_SYS(unlink(path));
+	ts_shutdown(s.trid);
+	expect_complete_log(s.fd, s.id, number);
 }
 
 TEST(no_more_processes_is_no_matter_of_the_log, "CREATE-25 SHUTDOWN-07 SHUTDOWN-08", NEEDS_KEEPER)
@@ -609,31 +592,24 @@ TEST(without_any_process_for_a_keeper_the_stream_waits,
 
 static void *create_and_end(void *arg)
 {
-	trace_id_t *trids = arg;
-	trace_attr_t attr = append_attr(64 * KIB);
-	trids[0] = ts_create_running(0, &attr);
-	trids[1] = ts_create_log(0, &attr, (int)trids[2]);
-	ts_start(trids[1]);
-	ts_emit(ts_id("event"), 0);
+	struct logged *s = arg;
+
+	*s = start_logged(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	ts_emit(s->id, 0);
 	return NULL;
 }
 
 TEST(end_of_a_thread_shuts_nothing_down, "EXIT-04 CREATE-20", NEEDS_KEEPER)
 {
-	trace_event_id_t id = ts_id("event");
-	int fd = ts_temp_file();
-	trace_id_t trids[3] = {0, 0, (trace_id_t)fd};
-	ts_join(ts_thread(create_and_end, trids));
-	for (int i = 0; i < 2; i++)
-		ts_expect_running(trids[i]);
+	struct logged s;
+
+	ts_join(ts_thread(create_and_end, &s));
+	ts_expect_running(s.trid);
 	/* The keeper, at least, has looked since. */
-	ts_flush(trids[1]);
-	ts_emit(id, 1);
-	ts_stop(trids[0]);
-	struct ts_events events = ts_read_all(trids[0]);
-	ts_expect_ids(&events, POSIX_TRACE_START, id, id, POSIX_TRACE_STOP, 0);
-	ts_shutdown(trids[1]);
-	expect_complete_log(fd, id, 2);
+	ts_flush(s.trid);
+	ts_emit(s.id, 1);
+	ts_shutdown(s.trid);
+	expect_complete_log(s.fd, s.id, 2);
 }
 
 /*
@@ -732,7 +708,7 @@ TEST(events_of_quick_exit_handlers_are_recorded, "EXIT-06 EXIT-02", NEEDS_KEEPER
 	expect_complete_log(fd, id, 2);
 }
 
-static void read_log_at_exit(void)
+static void use_library_at_exit(void)
 {
 	trace_id_t trid;
 	/* The library still works in the application's exit handlers. */
@@ -744,7 +720,7 @@ static void read_log_at_exit(void)
 TEST(library_works_in_exit_handlers, "EXIT-06")
 {
 	if (IN_CHILD()) {
-		atexit(read_log_at_exit);
+		atexit(use_library_at_exit);
 		exit(0);
 	}
 }
@@ -811,28 +787,25 @@ TEST(target_goes_on_when_its_controller_is_killed, "EVENT-24 EXIT-03 SHUTDOWN-13
 	trace_attr_t attr = append_attr(64 * KIB);
 	trace_event_id_t id = ts_target_id(&target, "event");
 	trace_id_t mine = ts_create_running(target.pid, &attr);
-	for (int is_logged = 0; is_logged < 2; is_logged++) {
-		for (int i = 0; i < 10; i++) {
-			struct harness_gate ready = harness_gate();
-			int fd = ts_temp_file();
-			pid_t pid = harness_fork();
-			if (pid == 0) {
-				ts_start(is_logged ? ts_create_log(target.pid, &attr, fd)
-						   : ts_create(target.pid, &attr));
-				harness_open(&ready);
-				pause();
-			}
-			harness_pass(&ready);
-			ts_target_emit(&target, id, 0);
-			kill(pid, SIGKILL);
-			ts_target_emit(&target, id, 0);
-			harness_reap(pid);
-			ts_target_emit(&target, id, 0);
+	for (int i = 0; i < 10; i++) {
+		struct harness_gate ready = harness_gate();
+		int fd = ts_temp_file();
+		pid_t pid = harness_fork();
+		if (pid == 0) {
+			ts_start(ts_create_log(target.pid, &attr, fd));
+			harness_open(&ready);
+			pause();
 		}
+		harness_pass(&ready);
+		ts_target_emit(&target, id, 0);
+		kill(pid, SIGKILL);
+		ts_target_emit(&target, id, 0);
+		harness_reap(pid);
+		ts_target_emit(&target, id, 0);
 	}
 	ts_stop(mine);
 	struct ts_events events = ts_read_all(mine);
-	CHECK_EQ(ts_count(&events, id), 60);
+	CHECK_EQ(ts_count(&events, id), 30);
 	ts_target_end(&target);
 }
 
@@ -859,8 +832,7 @@ static void kill_in_tight_loop(bool is_self_traced, int stream_policy, uint32_t 
 	pid_t pid = harness_fork();
 	if (pid == 0) {
 		if (is_self_traced) {
-			trid = ts_create_log(0, &attr, fd);
-			ts_start(trid);
+			ts_start(ts_create_log(0, &attr, fd));
 		} else {
 			while (!atomic_load(&progress->is_going))
 				sched_yield();
@@ -916,19 +888,16 @@ TEST(killed_self_tracing_program_loses_no_completed_event, "EVENT-23 EXIT-03", N
 
 #define WRITERS 8
 
-struct writers {
+enum { WRITER_ROUNDS = 20, WRITER_EVENTS = 5000 };
+
+static struct writer {
 	trace_id_t trid;
 	trace_event_id_t id;
-	uint32_t rounds, each;
-	pthread_barrier_t barrier;
-};
-
-struct writer {
-	struct writers *all;
 	uint32_t number;
 	pthread_t thread;
-	pthread_t self;
-};
+} writers[WRITERS];
+
+static pthread_barrier_t writers_meet;
 
 struct sequence {
 	uint32_t writer, number;
@@ -936,24 +905,23 @@ struct sequence {
 
 static void *write_rounds(void *arg)
 {
-	struct writer *writer = arg;
-	struct writers *all = writer->all;
+	const struct writer *writer = arg;
 	struct sequence data = {writer->number, 0};
-	writer->self = pthread_self();
-	for (uint32_t round = 0; round < all->rounds; round++) {
-		for (uint32_t i = 0; i < all->each; i++) {
-			posix_trace_event(all->id, &data, sizeof(data));
+
+	for (uint32_t round = 0; round < WRITER_ROUNDS; round++) {
+		for (uint32_t i = 0; i < WRITER_EVENTS; i++) {
+			posix_trace_event(writer->id, &data, sizeof(data));
 			data.number++;
 		}
 		/* What has been generated has room, by SIZE-11, once this much is flushed. */
-		if (pthread_barrier_wait(&all->barrier) == PTHREAD_BARRIER_SERIAL_THREAD)
-			CHECK_OK(posix_trace_flush(all->trid));
-		pthread_barrier_wait(&all->barrier);
+		if (pthread_barrier_wait(&writers_meet) == PTHREAD_BARRIER_SERIAL_THREAD)
+			CHECK_OK(posix_trace_flush(writer->trid));
+		pthread_barrier_wait(&writers_meet);
 	}
 	return NULL;
 }
 
-static void check_writers(const struct writer *writers, int fd, trace_event_id_t id, uint32_t count)
+static void check_writers(int fd, trace_event_id_t id)
 {
 	uint32_t due[WRITERS] = {0};
 	int64_t last_time = 0;
@@ -980,11 +948,11 @@ static void check_writers(const struct writer *writers, int fd, trace_event_id_t
 		CHECK_LT(sequence.writer, WRITERS);
 		CHECK_EQ(sequence.number, due[sequence.writer]);
 		due[sequence.writer]++;
-		CHECK(pthread_equal(info.posix_thread_id, writers[sequence.writer].self));
+		CHECK(pthread_equal(info.posix_thread_id, writers[sequence.writer].thread));
 		CHECK_EQ(info.posix_pid, getpid());
 	}
 	for (int i = 0; i < WRITERS; i++)
-		CHECK_EQ(due[i], count);
+		CHECK_EQ(due[i], WRITER_ROUNDS * WRITER_EVENTS);
 	struct posix_trace_status_info status = ts_status(log);
 	CHECK_EQ(status.posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
 	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_NO_OVERRUN);
@@ -994,31 +962,24 @@ static void check_writers(const struct writer *writers, int fd, trace_event_id_t
 TEST(all_events_of_eight_threads_are_in_the_log,
      "EVENT-16 EVENT-17 LOG-19 GETNEXT-03 SIZE-11 SIZE-12", NEEDS_KEEPER)
 {
-	static struct writers all;
-	static struct writer writers[WRITERS];
-	size_t event_bytes;
 	int fd = ts_temp_file();
 	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 0, POSIX_TRACE_APPEND, 0);
+	size_t event_bytes = ts_user_bytes(&attr, sizeof(struct sequence));
+	trace_event_id_t id = ts_id("event");
 
-	all.rounds = 20;
-	all.each = 5000;
 	/* One round and START always fit, plus what a thread may still be about to flush. */
-	CHECK_OK(
-		posix_trace_attr_getmaxusereventsize(&attr, sizeof(struct sequence), &event_bytes));
-	CHECK_OK(
-		posix_trace_attr_setstreamsize(&attr, WRITERS * all.each * event_bytes + 64 * KIB));
-	all.id = ts_id("event");
-	CHECK_EQ(pthread_barrier_init(&all.barrier, NULL, WRITERS), 0);
-	all.trid = ts_create_log(0, &attr, fd);
-	ts_start(all.trid);
+	CHECK_OK(posix_trace_attr_setstreamsize(&attr,
+						WRITERS * WRITER_EVENTS * event_bytes + 64 * KIB));
+	CHECK_EQ(pthread_barrier_init(&writers_meet, NULL, WRITERS), 0);
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
 	for (uint32_t i = 0; i < WRITERS; i++) {
-		writers[i].all = &all;
-		writers[i].number = i;
-		CHECK_EQ(pthread_create(&writers[i].thread, NULL, write_rounds, &writers[i]), 0);
+		writers[i] = (struct writer){.trid = trid, .id = id, .number = i};
+		writers[i].thread = ts_thread(write_rounds, &writers[i]);
 	}
 	for (int i = 0; i < WRITERS; i++)
-		CHECK_EQ(pthread_join(writers[i].thread, NULL), 0);
-	ts_expect_running(all.trid);
-	ts_shutdown(all.trid);
-	check_writers(writers, fd, all.id, all.rounds * all.each);
+		ts_join(writers[i].thread);
+	ts_expect_running(trid);
+	ts_shutdown(trid);
+	check_writers(fd, id);
 }
