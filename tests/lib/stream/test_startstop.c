@@ -15,7 +15,8 @@ static void expect_stop(trace_id_t trid, int reason)
 	CHECK_EQ(ts_stop_reason(&event), reason);
 }
 
-TEST(start_makes_a_suspended_stream_run, "STARTSTOP-01 SYSEVENT-13 SYSEVENT-01 STATUS-02 STATUS-04")
+TEST(start_makes_a_suspended_stream_run_and_stop_suspends_it,
+     "STARTSTOP-01 STARTSTOP-04 SYSEVENT-01 SYSEVENT-02 SYSEVENT-13 STATUS-02 STATUS-04 STATUS-06")
 {
 	for (int policy = POSIX_TRACE_LOOP; policy <= POSIX_TRACE_UNTIL_FULL; policy++) {
 		trace_id_t trid = ts_make(policy, SMALL, 256);
@@ -25,7 +26,12 @@ TEST(start_makes_a_suspended_stream_run, "STARTSTOP-01 SYSEVENT-13 SYSEVENT-01 S
 		ts_expect(trid, POSIX_TRACE_START);
 		ts_expect_none(trid);
 		ts_emit(UNNAMED, 1);
-		ts_expect(trid, UNNAMED);
+		CHECK_EQ(posix_trace_stop(trid), 0);
+		ts_expect_suspended(trid);
+		ts_emit(UNNAMED, 2);
+		ts_expect_number(trid, UNNAMED, 1);
+		expect_stop(trid, 0);
+		ts_expect_none(trid);
 		ts_shutdown(trid);
 	}
 }
@@ -40,31 +46,6 @@ TEST(start_of_a_running_stream_does_nothing, "STARTSTOP-02")
 	ts_expect_running(trid);
 	ts_emit(UNNAMED, 2);
 	ts_read_ids(trid, POSIX_TRACE_START, UNNAMED, UNNAMED, 0U);
-}
-
-TEST(start_of_a_full_until_full_stream_does_nothing, "STARTSTOP-03 POLICY-15 STATUS-07")
-{
-	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, SMALL, 256);
-
-	ts_fill(trid, SMALL, UNNAMED, 100, 0);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_NO_OVERRUN);
-	CHECK_EQ(posix_trace_start(trid), 0);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_NO_OVERRUN);
-	ts_emit(UNNAMED, 4711);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
-	/* One START, one automatic STOP at the very end. */
-	ts_expect(trid, POSIX_TRACE_START);
-	for (uint32_t due = 0;; due++) {
-		struct ts_event event = ts_next(trid);
-		if (event.info.posix_event_id != UNNAMED) {
-			CHECK_EQ(ts_stop_reason(&event), 1);
-			break;
-		}
-		CHECK_EQ(ts_number(&event), due);
-	}
-	ts_expect(trid, POSIX_TRACE_START);
-	ts_expect_none(trid);
-	ts_expect_running(trid);
 }
 
 TEST(start_of_a_full_flush_stream_does_nothing, "STARTSTOP-03 STATUS-13 STARTSTOP-14", NEEDS_KEEPER)
@@ -94,22 +75,6 @@ TEST(start_of_a_full_flush_stream_does_nothing, "STARTSTOP-03 STATUS-13 STARTSTO
 	ts_shutdown(trid);
 	/* The thread that empties the pipe ends before the function. */
 	close(ts_stuck_log(&stuck));
-}
-
-TEST(stop_suspends_a_running_stream, "STARTSTOP-04 SYSEVENT-02 STATUS-06")
-{
-	for (int policy = POSIX_TRACE_LOOP; policy <= POSIX_TRACE_UNTIL_FULL; policy++) {
-		trace_id_t trid = ts_run(policy, SMALL, 256);
-		ts_emit(UNNAMED, 1);
-		CHECK_EQ(posix_trace_stop(trid), 0);
-		ts_expect_suspended(trid);
-		ts_emit(UNNAMED, 2);
-		ts_expect(trid, POSIX_TRACE_START);
-		ts_expect(trid, UNNAMED);
-		expect_stop(trid, 0);
-		ts_expect_none(trid);
-		ts_shutdown(trid);
-	}
 }
 
 TEST(stop_of_a_suspended_stream_does_nothing, "STARTSTOP-05")
@@ -184,21 +149,34 @@ TEST(stop_calls_off_the_automatic_restart, "STARTSTOP-08 STARTSTOP-13")
 	ts_expect(trid, UNNAMED);
 }
 
-TEST(start_arms_the_automatic_restart_again, "STARTSTOP-08 STARTSTOP-03 POLICY-19")
+TEST(start_of_a_full_until_full_stream_leaves_it_to_restart_itself,
+     "STARTSTOP-03 STARTSTOP-08 POLICY-15 POLICY-19 STATUS-07")
 {
-	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, SMALL, 256);
+	/* A stop calls the restart off; the start arms it again. */
+	for (int is_stopped = 0; is_stopped < 2; is_stopped++) {
+		trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, SMALL, 256);
 
-	ts_fill(trid, SMALL, UNNAMED, 100, 0);
-	ts_stop(trid);
-	ts_start(trid);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_NO_OVERRUN);
-	ts_emit(UNNAMED, 4711);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
-	struct ts_events events = ts_read_all(trid);
-	CHECK_EQ(ts_count(&events, POSIX_TRACE_START), 2);
-	CHECK_EQ(events.at[events.count - 1].info.posix_event_id, POSIX_TRACE_START);
-	CHECK_EQ(ts_stop_reason(&events.at[events.count - 2]), 1);
-	ts_expect_running(trid);
+		ts_fill(trid, SMALL, UNNAMED, 100, 0);
+		ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
+				 POSIX_TRACE_NO_OVERRUN);
+		if (is_stopped)
+			ts_stop(trid);
+		CHECK_EQ(posix_trace_start(trid), 0);
+		ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
+				 POSIX_TRACE_NO_OVERRUN);
+		ts_emit(UNNAMED, 4711);
+		ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
+				 POSIX_TRACE_OVERRUN);
+		/* START, events, one automatic STOP, and START as it is empty now. */
+		struct ts_events events = ts_read_all(trid);
+		uint32_t count = (uint32_t)events.count - 3;
+		CHECK_EQ(id_at(&events, 0), POSIX_TRACE_START);
+		ts_expect_numbers(&events, UNNAMED, 0, count - 1);
+		CHECK_EQ(ts_stop_reason(&events.at[count + 1]), 1);
+		CHECK_EQ(id_at(&events, count + 2), POSIX_TRACE_START);
+		ts_expect_running(trid);
+		ts_shutdown(trid);
+	}
 }
 
 TEST(a_start_without_room_leaves_the_stream_full, "STARTSTOP-09 STARTSTOP-10")
@@ -236,30 +214,6 @@ TEST(a_start_without_room_leaves_the_stream_full, "STARTSTOP-09 STARTSTOP-10")
 	ts_expect_running(trid);
 	ts_emit(UNNAMED, 1);
 	ts_expect(trid, UNNAMED);
-}
-
-TEST(stop_is_recorded_however_little_room_is_left, "STARTSTOP-10 STARTSTOP-04")
-{
-	static const size_t lens[] = {4, 9, 16, 31, 100, 256};
-
-	for (size_t i = 0; i < sizeof(lens) / sizeof(*lens); i++) {
-		trace_id_t trid = ts_run_of(0, POSIX_TRACE_UNTIL_FULL, SMALL, 256);
-		uint32_t most = ts_fill(trid, SMALL, UNNAMED, lens[i], 0);
-		ts_shutdown(trid);
-		/* The same again, a few events short of it. */
-		for (uint32_t less = 1; less <= 4; less++) {
-			unsigned char data[256] = {0};
-			trid = ts_run_of(0, POSIX_TRACE_UNTIL_FULL, SMALL, 256);
-			for (uint32_t n = 0; n < most - less; n++)
-				posix_trace_event(UNNAMED, data, lens[i]);
-			ts_expect_running(trid);
-			CHECK_EQ(posix_trace_stop(trid), 0);
-			struct ts_events events = ts_read_all(trid);
-			CHECK_EQ(events.count, most - less + 2);
-			CHECK_EQ(ts_stop_reason(&events.at[events.count - 1]), 0);
-			ts_shutdown(trid);
-		}
-	}
 }
 
 TEST(start_and_stop_hold_from_their_return_on, "STARTSTOP-11 STARTSTOP-12")
@@ -365,26 +319,6 @@ TEST(events_while_suspended_are_no_losses, "STARTSTOP-13")
 		ts_expect_suspended(trid);
 		ts_read_ids(trid, POSIX_TRACE_START, POSIX_TRACE_STOP, 0U);
 	}
-}
-
-TEST(they_work_when_the_target_has_ended, "STARTSTOP-16 EXIT-05")
-{
-	struct ts_target target = ts_target_fork(), killed = ts_target_fork();
-	trace_id_t trid = ts_run_of(target.pid, POSIX_TRACE_UNTIL_FULL, SMALL, 256);
-	trace_id_t of_killed = ts_make_of(killed.pid, POSIX_TRACE_UNTIL_FULL, SMALL, 256);
-
-	ts_target_emit(&target, UNNAMED, 1);
-	ts_target_end(&target);
-	ts_target_kill(&killed);
-	ts_stop(trid);
-	ts_start(trid);
-	ts_expect_running(trid);
-	ts_stop(trid);
-	ts_read_ids(trid, POSIX_TRACE_START, UNNAMED, POSIX_TRACE_STOP, POSIX_TRACE_START,
-		    POSIX_TRACE_STOP, 0U);
-	ts_start(of_killed);
-	ts_stop(of_killed);
-	ts_read_ids(of_killed, POSIX_TRACE_START, POSIX_TRACE_STOP, 0U);
 }
 
 struct slow_event {
