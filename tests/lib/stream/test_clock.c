@@ -16,7 +16,8 @@ static trace_id_t stream_on(pid_t pid)
  * Attributes
  */
 
-TEST(the_creation_time_is_that_of_the_create, "CLOCK-02 CLOCK-03 CLOCK-06 CREATE-06")
+TEST(the_creation_time_is_that_of_the_create,
+     "CLOCK-02 CLOCK-03 CLOCK-06 CREATE-06 ATTR-15 ATTR-16")
 {
 	trace_attr_t attr = ts_attr(0, 8192, 0);
 	int64_t last = 0;
@@ -29,47 +30,12 @@ TEST(the_creation_time_is_that_of_the_create, "CLOCK-02 CLOCK-03 CLOCK-06 CREATE
 		CHECK_GE(created, before);
 		CHECK_LE(created, after);
 		CHECK_GT(created, last);
+		CHECK_EQ(ts_values_of(trid).created_ns, created);
+		/* The object that it was made with describes what it did before. */
+		CHECK_EQ(ts_values(&attr).created_ns, last);
+		CHECK_OK(posix_trace_get_attr(trid, &attr));
 		last = created;
-		/* The object describes no stream even now. */
-		CHECK_EQ(ts_values(&attr).created_ns, 0);
-		if (i % 2)
-			CHECK_EQ(ts_values_of(trid).created_ns, created);
 		ts_shutdown(trid);
-	}
-}
-
-TEST(an_object_read_from_a_stream_keeps_its_creation_time, "CLOCK-03 ATTR-15 ATTR-16")
-{
-	trace_id_t first = ts_create(0, NULL), second;
-	trace_attr_t attr;
-	int64_t created = ts_values_of(first).created_ns;
-
-	CHECK_OK(posix_trace_get_attr(first, &attr));
-	second = ts_create(0, &attr);
-	CHECK_GT(ts_values_of(second).created_ns, created);
-	CHECK_EQ(ts_values_of(first).created_ns, created);
-	CHECK_EQ(ts_values(&attr).created_ns, created);
-}
-
-TEST(a_log_has_the_times_of_its_stream, "CLOCK-04 CLOCK-06", NEEDS_KEEPER)
-{
-	int fd = ts_temp_file();
-	trace_id_t trid = ts_create_log(0, NULL, fd), log;
-	int64_t created = ts_values_of(trid).created_ns, ended;
-
-	ts_start(trid);
-	harness_sleep_ms(2);
-	ts_shutdown(trid);
-	ended = ts_realtime_ns();
-	harness_sleep_ms(2);
-	log = ts_open_log(fd);
-	CHECK_EQ(ts_values_of(log).created_ns, created);
-	/* Reading checks that times are normalised. */
-	struct ts_events events = ts_read_log(log);
-	CHECK_GE(events.count, 2);
-	for (size_t i = 0; i < events.count; i++) {
-		CHECK_GE(ts_time_ns(&events.at[i].info.posix_timestamp), created);
-		CHECK_LE(ts_time_ns(&events.at[i].info.posix_timestamp), ended + 10000);
 	}
 }
 
@@ -143,33 +109,6 @@ TEST(system_events_are_stamped_as_exactly, "EVENT-11 CLOCK-06", NEEDS_SPEED)
 	}
 }
 
-TEST(stamps_go_through_a_log_unchanged, "EVENT-11 LOG-38", NEEDS_KEEPER)
-{
-	enum { count = 500 };
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 0, 0);
-	int64_t times[count];
-	int fd = ts_temp_file();
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	uint32_t seen = 0;
-
-	ts_start(trid);
-	ts_expect(trid, POSIX_TRACE_START);
-	for (uint32_t i = 0; i < count; i++) {
-		ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, i);
-		struct ts_event event = ts_expect(trid, POSIX_TRACE_UNNAMED_USEREVENT);
-		times[i] = ts_time_ns(&event.info.posix_timestamp);
-	}
-	struct ts_events all = ts_end_log(trid, fd);
-	for (size_t i = 0; i < all.count; i++) {
-		if (all.at[i].info.posix_event_id != POSIX_TRACE_UNNAMED_USEREVENT)
-			continue;
-		CHECK_EQ(ts_number(&all.at[i]), seen);
-		CHECK_EQ(ts_time_ns(&all.at[i].info.posix_timestamp), times[seen]);
-		seen++;
-	}
-	CHECK_EQ(seen, count);
-}
-
 TEST(several_streams_agree_on_the_time, "EVENT-11", NEEDS_SPEED)
 {
 	trace_id_t first = stream_on(0), second;
@@ -232,10 +171,23 @@ static void *take_turns(void *arg)
 }
 
 /* Reads while the numbers are still being written; they come in order. */
-static void expect_turns(trace_id_t trid, struct shared_turns *shared)
+static void expect_turns(uint32_t takers, bool are_processes)
 {
+	struct shared_turns *shared = harness_share(sizeof(struct shared_turns));
+	trace_id_t trid = stream_on(0);
+	struct turn_taker args[4];
+	pthread_t threads[4];
+	pid_t pids[4];
 	int64_t last = 0;
 
+	atomic_store(&shared->count, 1000 * takers);
+	for (uint32_t t = 0; t < takers; t++) {
+		args[t] = (struct turn_taker){shared, t, takers};
+		if (are_processes)
+			pids[t] = ts_process(take_turns, &args[t]);
+		else
+			threads[t] = ts_thread(take_turns, &args[t]);
+	}
 	for (uint32_t number = 0; number < atomic_load(&shared->count); number++) {
 		struct ts_event event = ts_expect(trid, POSIX_TRACE_UNNAMED_USEREVENT);
 		CHECK_EQ(ts_number(&event), number);
@@ -243,45 +195,22 @@ static void expect_turns(trace_id_t trid, struct shared_turns *shared)
 		last = ts_time_ns(&event.info.posix_timestamp);
 	}
 	ts_expect_none(trid);
+	for (uint32_t t = 0; t < takers; t++) {
+		if (are_processes)
+			CHECK_EXIT(pids[t], 0);
+		else
+			ts_join(threads[t]);
+	}
 }
 
 TEST(events_of_threads_are_reported_in_the_order_they_happened, "GETNEXT-03 EVENT-17")
 {
-	enum { takers = 4 };
-	struct shared_turns *shared = harness_share(sizeof(struct shared_turns));
-	struct turn_taker args[takers];
-	trace_id_t trid = stream_on(0);
-	pthread_t threads[takers];
-
-	atomic_store(&shared->count, 4000);
-	for (uint32_t t = 0; t < takers; t++) {
-		args[t] = (struct turn_taker){shared, t, takers};
-		threads[t] = ts_thread(take_turns, &args[t]);
-	}
-	expect_turns(trid, shared);
-	for (int t = 0; t < takers; t++)
-		ts_join(threads[t]);
+	expect_turns(4, false);
 }
 
 TEST(events_of_processes_are_reported_in_the_order_they_happened, "GETNEXT-03")
 {
-	enum { takers = 3 };
-	struct shared_turns *shared = harness_share(sizeof(struct shared_turns));
-	trace_id_t trid = stream_on(0);
-	pid_t pids[takers];
-
-	atomic_store(&shared->count, 3000);
-	for (uint32_t t = 0; t < takers; t++) {
-		pids[t] = harness_fork();
-		if (pids[t] == 0) {
-			struct turn_taker arg = {shared, t, takers};
-			take_turns(&arg);
-			_exit(0);
-		}
-	}
-	expect_turns(trid, shared);
-	for (int t = 0; t < takers; t++)
-		CHECK_EXIT(pids[t], 0);
+	expect_turns(3, true);
 }
 
 static void *write_until_told(void *arg)

@@ -123,7 +123,7 @@ static void count_signal(int sig)
  * Reporting
  */
 
-TEST(the_oldest_event_is_reported_with_everything_about_it, "GETNEXT-01 GETNEXT-02")
+TEST(the_oldest_event_is_reported_with_everything_about_it, "GETNEXT-01 GETNEXT-02 SYSEVENT-12")
 {
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = ts_create_running(0, NULL);

@@ -106,31 +106,6 @@ TEST(start_carries_the_filter_in_force,
 	ts_expect_none(trid);
 }
 
-TEST(system_events_are_cut_only_by_a_small_buffer, "SYSEVENT-12")
-{
-	trace_event_set_t set = ts_set(ts_id("one"), 0);
-	trace_id_t trid = ts_run(0, 0, 1);
-	struct posix_trace_event_info info;
-	unsigned char data[8];
-	size_t len;
-	int unavailable;
-
-	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
-	ts_stop(trid);
-	for (int i = 0; i < 3; i++) {
-		static const trace_event_id_t order[] = {POSIX_TRACE_START, POSIX_TRACE_FILTER,
-							 POSIX_TRACE_STOP};
-		bool is_stop = order[i] == POSIX_TRACE_STOP;
-		CHECK_OK(posix_trace_trygetnext_event(trid, &info, data, sizeof(data), &len,
-						      &unavailable));
-		CHECK_EQ(unavailable, 0);
-		CHECK_EQ(info.posix_event_id, order[i]);
-		CHECK_EQ(len, is_stop ? sizeof(int) : sizeof(data));
-		CHECK_EQ(info.posix_truncation_status,
-			 is_stop ? POSIX_TRACE_NOT_TRUNCATED : POSIX_TRACE_TRUNCATED_READ);
-	}
-}
-
 TEST(start_comes_first_whoever_records, "SYSEVENT-13 STARTSTOP-12")
 {
 	enum { writers = 3, rounds = 60 };
@@ -361,7 +336,12 @@ TEST(a_gap_is_marked_by_overflow_and_resume,
 	/* The first one lost is far from the second one. */
 	while (ts_realtime_ns() < time_after[0] + 300000)
 		;
-	uint32_t next = flood_timed(id, 1);
+	uint32_t next = 1;
+	/* However often the stream is overwritten, unread: it is one gap. */
+	for (int round = 0; round < 10; round++) {
+		next = flood_timed(id, next);
+		(void)ts_status(trid);
+	}
 	struct ts_events all = ts_read_all(trid);
 	CHECK_EQ(all.at[0].info.posix_event_id, POSIX_TRACE_OVERFLOW);
 	CHECK_EQ(expect_marked_gaps(&all, id, 0, next), 1);
@@ -382,20 +362,6 @@ TEST(each_gap_is_marked_once, "SYSEVENT-15 SYSEVENT-16 SYSEVENT-18", NEEDS_SPEED
 	}
 	append_events(&all, ts_read_all(trid));
 	CHECK_EQ(expect_marked_gaps(&all, id, 0, next), 10);
-}
-
-TEST(many_overwritings_unread_are_one_gap, "SYSEVENT-18", NEEDS_SPEED)
-{
-	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = run_loop();
-	uint32_t next = 0;
-
-	for (int round = 0; round < 10; round++) {
-		next = flood_timed(id, next);
-		(void)ts_status(trid);
-	}
-	struct ts_events all = ts_read_all(trid);
-	CHECK_EQ(expect_marked_gaps(&all, id, 0, next), 1);
 }
 
 TEST(the_event_resume_announced_is_held, "SYSEVENT-16 SYSEVENT-17", NEEDS_SPEED)
@@ -579,26 +545,5 @@ TEST(failing_flushes_do_not_pile_up_markers, "SYSEVENT-26", NEEDS_KEEPER)
 	for (size_t i = 0; i < 3; i++) {
 		fail_flushes(log_policies[i], false);
 		fail_flushes(log_policies[i], true);
-	}
-}
-
-TEST(no_error_event_comes_by_itself, "SYSEVENT-08")
-{
-	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, LOOP_BYTES, 0);
-	trace_event_set_t set = ts_set(ts_id("other"), 0);
-	struct ts_events all;
-
-	for (int round = 0; round < 5; round++) {
-		flood_timed(id, 0);
-		ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
-		ts_stop(trid);
-		ts_start(trid);
-		if (round == 2)
-			ts_clear(trid);
-		all = ts_read_all(trid);
-		CHECK_EQ(ts_count(&all, POSIX_TRACE_ERROR), 0);
-		for (size_t i = 0; i < all.count; i++)
-			CHECK_LE(all.at[i].info.posix_event_id, id);
 	}
 }
