@@ -56,24 +56,32 @@ TEST(locked_memory_takes_no_more_than_is_used, "CREATE-17 CREATE-09", NEEDS_EXEC
  * Names
  */
 
-HELPER(names_in_small_shm)
+/* Opens names, more than a page of them, until there is no memory for one. */
+static void open_names(void)
 {
-	trace_event_id_t first = ts_id("first"), id = first;
-	int error = 0;
-	const struct rlimit none = {0, 0};
 	char name[TRACE_EVENT_NAME_MAX + 1];
+	trace_event_id_t id = 0, last;
+	int error = 0;
 
-	fill_shm();
-	CHECK_SYS(setrlimit(RLIMIT_NOFILE, &none));
-	/* More than a page of them. */
 	for (int i = 0; i < 300 && !error; i++) {
 		snprintf(name, sizeof(name), "name %d", i);
+		last = id;
 		id = 4711;
 		error = posix_trace_eventid_open(name, &id);
-		CHECK_NE(id, first);
+		CHECK_GT(id, last);
 	}
 	CHECK_EQ(error, ENOMEM);
 	CHECK_EQ(id, 4711);
+}
+
+HELPER(names_in_small_shm)
+{
+	trace_event_id_t first = ts_id("first");
+	const struct rlimit none = {0, 0};
+
+	fill_shm();
+	CHECK_SYS(setrlimit(RLIMIT_NOFILE, &none));
+	open_names();
 	/* Names that are there are found. */
 	CHECK_EQ(ts_id("first"), first);
 	return 0;
@@ -82,28 +90,6 @@ HELPER(names_in_small_shm)
 TEST(names_without_memory_and_descriptors_are_enomem, "ERRORS-10 ERRORS-11", NEEDS_EXEC)
 {
 	run_in_small_shm("4m", "names_in_small_shm", NULL);
-}
-
-static unsigned long refused_names(trace_id_t trid)
-{
-	struct ptrc_counts counts;
-
-	CHECK_OK(ptrc_trace_counts(trid, &counts));
-	return counts.pt_refused_names;
-}
-
-/* Opens names until there is no memory for one. */
-static void open_names(void)
-{
-	char name[TRACE_EVENT_NAME_MAX + 1];
-	trace_event_id_t id;
-	int error = 0;
-
-	for (int i = 0; i < 300 && !error; i++) {
-		snprintf(name, sizeof(name), "name %d", i);
-		error = posix_trace_eventid_open(name, &id);
-	}
-	CHECK_EQ(error, ENOMEM);
 }
 
 struct sample {
@@ -120,15 +106,15 @@ HELPER(refused_in_small_shm)
 	CHECK_SYS(unlink("/dev/shm/filler"));
 	trace_id_t trid = ts_create_running(0, NULL);
 	ts_emit(id, 0);
-	CHECK_EQ(refused_names(trid), 0);
+	CHECK_EQ(counts_of(trid).pt_refused_names, 0);
 	fill_shm();
 	open_names();
-	CHECK_EQ(refused_names(trid), 1);
+	CHECK_EQ(counts_of(trid).pt_refused_names, 1);
 	POSIXTRACE_EMIT(sample, .value = 1);
-	CHECK_EQ(refused_names(trid), 2);
+	CHECK_EQ(counts_of(trid).pt_refused_names, 2);
 	CHECK_SYS(unlink("/dev/shm/filler"));
 	POSIXTRACE_EMIT(sample, .value = 2);
-	CHECK_EQ(refused_names(trid), 2);
+	CHECK_EQ(counts_of(trid).pt_refused_names, 2);
 	ts_expect(trid, POSIX_TRACE_START);
 	ts_expect(trid, id);
 	ts_expect(trid, POSIX_TRACE_UNNAMED_USEREVENT);
@@ -142,42 +128,36 @@ TEST(names_without_memory_are_counted_in_the_stream, "", NEEDS_EXEC)
 	run_in_small_shm("4m", "refused_in_small_shm", NULL);
 }
 
-static int open_described(int number, trace_event_id_t *id)
+static int open_described(int number)
 {
 	char name[TRACE_EVENT_NAME_MAX + 1];
+	trace_event_id_t id;
 
 	snprintf(name, sizeof(name), "described %d", number);
-	return posixtrace_eventid_open_layout(name, "u32 number", id);
+	return posixtrace_eventid_open_layout(name, "u32 number", &id);
 }
 
 /* Of `names` names, `described` have a layout before there is no memory left. */
 static void flush_names(int names, int described)
 {
-	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 64 * KIB, 0);
-	int fd = ts_temp_file(), error = 0;
-	trace_id_t trid = ts_create_log(0, &attr, fd);
+	struct logged s = start_logged(POSIX_TRACE_LOOP, 64 * KIB, 0, 0);
 	char name[TRACE_EVENT_NAME_MAX + 1];
-	trace_event_id_t id;
+	int error = 0;
 
-	ts_start(trid);
 	for (int i = 0; i < names; i++) {
 		snprintf(name, sizeof(name), "described %d", i);
-		id = ts_id(name);
+		ts_id(name);
 	}
 	for (int i = 0; i < described; i++)
-		CHECK_OK(open_described(i, &id));
-	id = ts_id("event");
-	ts_emit(id, 0);
+		CHECK_OK(open_described(i));
+	ts_emit(s.id, 0);
 	fill_shm();
-	for (int i = described; i < names && !error; i++) {
-		trace_event_id_t its;
-
-		error = open_described(i, &its);
-	}
+	for (int i = described; i < names && !error; i++)
+		error = open_described(i);
 	CHECK_EQ(error, names ? ENOMEM : 0);
-	ts_flush(trid);
-	ts_emit(id, 1);
-	ts_expect_logged(trid, fd, id, 0, 1);
+	ts_flush(s.trid);
+	ts_emit(s.id, 1);
+	ts_expect_logged(s.trid, s.fd, s.id, 0, 1);
 }
 
 /* The list of layouts is at the end of a page, and their texts are not; or there is none. */
@@ -572,8 +552,7 @@ HELPER(chunks_in_small_shm)
 		CHECK_SYS(sem_wait(&owners.ready));
 	}
 	CHECK_EQ(atomic_load(&h->chunks_used), h->base_chunk_count);
-	struct ptrc_counts counts = counts_of(trid);
-	CHECK_EQ(counts.pt_lost_events, late);
+	CHECK_EQ(counts_of(trid).pt_lost_events, late);
 	/* What this thread records now takes the place of its own oldest events. */
 	for (uint32_t number = 1; number <= count; number++)
 		emit_large(id, number);

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Patterns of streams: posixtrace_set_patterns, posixtrace_get_patterns. */
-#include "tests/support/support.h"
+#include "tests/support/logs.h"
 #include "tests/support/stream_memory.h"
 
 #include <fnmatch.h>
 #include <posixtrace-control.h>
 #include <posixtrace.h>
 #include <sched.h>
-#include <sys/auxv.h>
-#include <sys/mman.h>
 
 #include "lib/model/glob.h"
 #include "lib/stream/pool.h"
@@ -77,30 +75,20 @@ TEST(no_event_of_an_excluded_name_is_recorded, "")
 
 TEST(of_only_patterns_no_other_name_is_recorded, "", NEEDS_KEEPER)
 {
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 1 << 20, 64);
-	int fd = ts_temp_file();
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	trace_event_id_t early = ts_id("early.noise"), tune = ts_id("early.tune"), late;
+	struct logged s = create_logged(POSIX_TRACE_UNTIL_FULL, 1 << 20, 0, 0);
+	trace_event_id_t early = ts_id("early.noise"), tune = ts_id("early.tune");
 
-	set_patterns(trid, "*.tune", NULL);
-	ts_start(trid);
+	set_patterns(s.trid, "*.tune", NULL);
+	ts_start(s.trid);
 	ts_emit(early, 1);
 	ts_emit(tune, 2);
 	ts_emit(ts_id("late.noise"), 3);
-	late = ts_id("late.tune");
+	trace_event_id_t late = ts_id("late.tune");
 	ts_emit(late, 4);
 	ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, 5);
-	ts_shutdown(trid);
 	/* Who reads the log gets what was recorded. */
-	struct ts_events events = ts_log_events(fd);
-	CHECK_EQ(ts_count(&events, POSIX_TRACE_START), 1);
-	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
-	CHECK_EQ(ts_count(&events, tune), 1);
-	CHECK_EQ(ts_count(&events, late), 1);
-	for (size_t i = 0; i < events.count; i++)
-		CHECK(events.at[i].info.posix_event_id < POSIX_TRACE_UNNAMED_USEREVENT ||
-		      events.at[i].info.posix_event_id == tune ||
-		      events.at[i].info.posix_event_id == late);
+	struct ts_events all = ts_end_log(s.trid, s.fd), events = without_markers(&all);
+	ts_expect_ids(&events, POSIX_TRACE_START, tune, late, POSIX_TRACE_STOP, 0);
 }
 
 TEST(exclude_takes_precedence_over_only, "")
@@ -121,14 +109,13 @@ TEST(only_exclude_concerns_system_event_types, "")
 	ts_stop(trid);
 	ts_read_ids(trid, POSIX_TRACE_STOP, 0);
 	set_patterns(trid, NULL, "*");
-	ts_start(trid);
-	ts_stop(trid);
-	ts_expect_none(trid);
 	/* After a clear, too. */
-	ts_clear(trid);
-	ts_start(trid);
-	ts_stop(trid);
-	ts_expect_none(trid);
+	for (int is_cleared = 0; is_cleared < 2; is_cleared++) {
+		ts_start(trid);
+		ts_stop(trid);
+		ts_expect_none(trid);
+		ts_clear(trid);
+	}
 }
 
 static void emit_by(struct ts_target *target, const char *name, int count)
@@ -191,72 +178,20 @@ TEST(an_event_on_behalf_of_a_process_is_judged, "")
 	CHECK_OK(posixtrace_event_for(target.pid, "x.tune", NULL, NULL, 0, &streams));
 	CHECK_EQ(streams, 1);
 	ts_target_end(&target);
-	ts_expect(trid, POSIX_TRACE_START);
-	ts_expect(trid, ts_trid_id(trid, "x.tune"));
-	ts_expect_none(trid);
-}
-
-static trace_event_id_t handled;
-
-static void emit_in_handler(int signal)
-{
-	(void)signal;
-	ts_emit(handled, 1);
-}
-
-TEST(the_first_event_of_a_name_may_come_from_a_handler_on_a_small_stack, "EVENT-26")
-{
-	trace_id_t trid = make_stream(0);
-	struct sigaction action = {.sa_handler = emit_in_handler, .sa_flags = SA_ONSTACK};
-	/* What the kernel needs for a signal, and what an event may need (EVENT-26). */
-	size_t bytes = getauxval(AT_MINSIGSTKSZ) + 4096;
-	stack_t stack = {.ss_size = bytes < 6144 ? 6144 : bytes};
-
-#ifdef HARNESS_IS_SANITIZED
-	stack.ss_size = 1 << 16;
-#endif
-	/* Below it is a page that cannot be touched. */
-	char *area = mmap(NULL, 4096 + stack.ss_size, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	CHECK(area != MAP_FAILED);
-	CHECK_SYS(mprotect(area, 4096, PROT_NONE));
-	stack.ss_sp = area + 4096;
-	CHECK_SYS(sigaltstack(&stack, NULL));
-	set_patterns(trid, NULL, "*.noise");
-	ts_start(trid);
-	CHECK_SYS(sigaction(SIGUSR1, &action, NULL));
-	handled = ts_id("x.noise");
-	raise(SIGUSR1);
-	handled = ts_id("x.tune");
-	raise(SIGUSR1);
-	ts_expect(trid, POSIX_TRACE_START);
-	ts_expect(trid, handled);
-	ts_expect_none(trid);
+	ts_read_ids(trid, POSIX_TRACE_START, ts_trid_id(trid, "x.tune"), 0);
 }
 
 TEST(each_stream_has_its_own_patterns, "")
 {
-	trace_id_t a = make_stream(0), b = make_stream(0);
-	trace_event_id_t x, y;
+	trace_id_t a = run_with(0, NULL, "x"), b = run_with(0, "x", NULL);
+	trace_event_id_t x = ts_id("x"), y = ts_id("y");
 
-	set_patterns(a, NULL, "x");
-	set_patterns(b, "x", NULL);
-	ts_start(a);
-	ts_start(b);
-	x = ts_id("x");
-	y = ts_id("y");
 	for (int i = 0; i < 3; i++) {
 		ts_emit(x, 1);
 		ts_emit(y, 2);
 	}
-	ts_expect(a, POSIX_TRACE_START);
-	ts_expect(b, POSIX_TRACE_START);
-	for (int i = 0; i < 3; i++) {
-		ts_expect(a, y);
-		ts_expect(b, x);
-	}
-	ts_expect_none(a);
-	ts_expect_none(b);
+	ts_read_ids(a, POSIX_TRACE_START, y, y, y, 0);
+	ts_read_ids(b, POSIX_TRACE_START, x, x, x, 0);
 }
 
 /* ---- names that are made while patterns are set ---- */
@@ -553,11 +488,14 @@ static void clear_keeps_patterns(trace_id_t trid)
 	CHECK_OK(posixtrace_get_patterns(trid, NULL, 0, &count));
 	CHECK_EQ(count, 1);
 	ts_read_ids(trid, tune, ts_id("late.tune"), 0);
+	ts_shutdown(trid);
 }
 
-TEST(clear_keeps_patterns_and_empties_the_filter, "")
+TEST(clear_keeps_patterns_and_empties_the_filter, "", NEEDS_KEEPER)
 {
 	clear_keeps_patterns(make_stream(0));
+	/* This one is cleared by its keeper. */
+	clear_keeps_patterns(create_logged(POSIX_TRACE_UNTIL_FULL, 1 << 20, 0, 0).trid);
 }
 
 TEST(clear_leaves_system_event_types_to_patterns_set_after_the_filter, "")
@@ -572,13 +510,6 @@ TEST(clear_leaves_system_event_types_to_patterns_set_after_the_filter, "")
 	ts_clear(trid);
 	set = ts_filter(trid);
 	CHECK(ts_is_member(&set, POSIX_TRACE_STOP));
-}
-
-TEST(clear_by_the_keeper_keeps_patterns, "", NEEDS_KEEPER)
-{
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 1 << 20, 64);
-
-	clear_keeps_patterns(ts_create_log(0, &attr, ts_temp_file()));
 }
 
 /* ---- set and get ---- */
