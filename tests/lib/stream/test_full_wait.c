@@ -57,6 +57,12 @@ static void begin(struct producer *p, const char *name, uint32_t end)
 	p->thread = ts_thread(produce, p);
 }
 
+static void end(struct producer *p)
+{
+	p->is_over = true;
+	ts_join(p->thread);
+}
+
 /* Waits until the thread is in an event call that waits. */
 static void expect_waiting(struct producer *p, trace_id_t trid)
 {
@@ -64,16 +70,7 @@ static void expect_waiting(struct producer *p, trace_id_t trid)
 	ts_wait_asleep(getpid(), p->tid);
 }
 
-/* The stream ends, and its log has all that the thread recorded. */
-static void expect_all(trace_id_t trid, int fd, const struct producer *p)
-{
-	struct ts_events events = ts_end_log(trid, fd);
-
-	ts_expect_numbers(&events, p->id, 0, p->count - 1);
-	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
-}
-
-/* A stream whose keeper is stopped, and a thread that waits for room in it. */
+/* A stream, and a thread that records into it. */
 struct stuck {
 	int fd;
 	trace_id_t trid;
@@ -81,14 +78,31 @@ struct stuck {
 	struct producer p;
 };
 
+static struct stuck start_waiting(pid_t pid, const trace_attr_t *attr)
+{
+	struct stuck s = {.fd = ts_temp_file()};
+
+	s.trid = ts_create_log(pid, attr, s.fd);
+	s.keeper = keeper_of(s.trid);
+	ts_start(s.trid);
+	return s;
+}
+
+/* The stream ends, and its log has all that the thread recorded, and nothing was lost. */
+static void expect_all(const struct stuck *s)
+{
+	CHECK_EQ(counts_of(s->trid).pt_lost_events, 0);
+	struct ts_events events = ts_end_log(s->trid, s->fd);
+	ts_expect_numbers(&events, s->p.id, 0, s->p.count - 1);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
+}
+
+/* The keeper is stopped, so the thread will wait for room. */
 static void create_stuck(struct stuck *s, pid_t pid, int64_t wait_ms)
 {
 	trace_attr_t attr = waiting_attr(wait_ms);
 
-	s->fd = ts_temp_file();
-	s->trid = ts_create_log(pid, &attr, s->fd);
-	s->keeper = keeper_of(s->trid);
-	ts_start(s->trid);
+	*s = start_waiting(pid, &attr);
 	CHECK_SYS(kill(s->keeper, SIGSTOP));
 }
 
@@ -287,7 +301,7 @@ TEST(it_goes_on_when_there_is_room, "", NEEDS_KEEPER)
 		if (round < 2)
 			ts_clear(s.trid);
 	}
-	expect_all(s.trid, s.fd, &s.p);
+	expect_all(&s);
 }
 
 TEST(a_start_of_a_full_stream_makes_events_wait, "", NEEDS_KEEPER)
@@ -315,28 +329,23 @@ TEST(a_start_of_a_full_stream_makes_events_wait, "", NEEDS_KEEPER)
 TEST(a_killed_keeper_is_replaced, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = waiting_attr(60000);
-	int fd = ts_temp_file();
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	struct producer p;
+	struct stuck s = start_waiting(0, &attr);
 	int kills = 0;
 
-	ts_start(trid);
-	begin(&p, "number", UINT32_MAX);
+	begin(&s.p, "number", UINT32_MAX);
 	for (int i = 0; i < 20; i++) {
-		pid_t keeper = keeper_of(trid), next;
+		pid_t keeper = keeper_of(s.trid), next;
 
 		harness_sleep_ms(10);
 		kills += kill(keeper, i % 2 ? SIGKILL : SIGSTOP) == 0;
 		harness_sleep_ms(10);
 		kill(keeper, SIGKILL);
 		/* A killed process is there for a moment yet. */
-		CHECK_EVENTUALLY(ptrc_trace_keeper(trid, &next) == 0 && next != keeper);
+		CHECK_EVENTUALLY(ptrc_trace_keeper(s.trid, &next) == 0 && next != keeper);
 	}
-	p.is_over = true;
-	ts_join(p.thread);
+	end(&s.p);
 	CHECK_GT(kills, 5);
-	CHECK_EQ(counts_of(trid).pt_lost_events, 0);
-	expect_all(trid, fd, &p);
+	expect_all(&s);
 }
 
 /* The target of a controller that is killed together with the keeper. */
@@ -427,26 +436,22 @@ TEST(events_of_handlers_wait_inside_waiting_calls, "", NEEDS_KEEPER)
 TEST(handlers_and_their_threads_lose_nothing, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = waiting_attr(60000);
-	int fd = ts_temp_file();
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	struct producer p;
+	struct stuck s = start_waiting(0, &attr);
 
 	handlers_id = ts_id("handler");
 	on(SIGUSR1, record_in_handler);
-	ts_start(trid);
-	begin(&p, "number", UINT32_MAX);
-	CHECK_EVENTUALLY(p.tid != 0);
+	begin(&s.p, "number", UINT32_MAX);
+	CHECK_EVENTUALLY(s.p.tid != 0);
 	for (int i = 0; i < 500; i++) {
 		struct timespec pause = {0, 300000};
 
-		pthread_kill(p.thread, SIGUSR1);
+		pthread_kill(s.p.thread, SIGUSR1);
 		nanosleep(&pause, NULL);
 	}
-	p.is_over = true;
-	ts_join(p.thread);
-	CHECK_EQ(counts_of(trid).pt_lost_events, 0);
-	struct ts_events events = ts_end_log(trid, fd);
-	ts_expect_numbers(&events, p.id, 0, p.count - 1);
+	end(&s.p);
+	CHECK_EQ(counts_of(s.trid).pt_lost_events, 0);
+	struct ts_events events = ts_end_log(s.trid, s.fd);
+	ts_expect_numbers(&events, s.p.id, 0, s.p.count - 1);
 	ts_expect_numbers(&events, handlers_id, 0, handled - 1);
 }
 
@@ -468,16 +473,17 @@ static void *jump_out_of_it(void *arg)
 
 TEST(a_wait_may_be_left_by_siglongjmp, "", NEEDS_KEEPER)
 {
-	struct stuck s = {.p = {.id = ts_id("number"), .end = TOO_MANY}};
+	struct stuck s;
 
 	on(SIGUSR1, jump);
 	create_stuck(&s, 0, 60000);
+	s.p = (struct producer){.id = ts_id("number"), .end = TOO_MANY};
 	s.p.thread = ts_thread(jump_out_of_it, &s.p);
 	expect_waiting(&s.p, s.trid);
 	pthread_kill(s.p.thread, SIGUSR1);
 	CHECK_EVENTUALLY(s.p.is_over);
 	unstick(&s);
-	expect_all(s.trid, s.fd, &s.p);
+	expect_all(&s);
 }
 
 static void *produce_until_forked(void *arg)
@@ -501,31 +507,27 @@ static void *produce_until_forked(void *arg)
 static void check_fork(bool is_inherited)
 {
 	trace_attr_t attr = waiting_attr(60000);
-	struct producer p = {.id = ts_id("number"), .end = TOO_MANY};
-	int fd = ts_temp_file(), status;
+	int status;
 
 	handlers_id = ts_id("child");
 	on(SIGUSR1, fork_in_handler);
 	if (is_inherited)
 		CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	pid_t keeper = keeper_of(trid);
-	ts_start(trid);
-	CHECK_SYS(kill(keeper, SIGSTOP));
-	p.thread = ts_thread(produce_until_forked, &p);
-	expect_waiting(&p, trid);
-	pthread_kill(p.thread, SIGUSR1);
+	struct stuck s = start_waiting(0, &attr);
+	CHECK_SYS(kill(s.keeper, SIGSTOP));
+	s.p = (struct producer){.id = ts_id("number"), .end = TOO_MANY};
+	s.p.thread = ts_thread(produce_until_forked, &s.p);
+	expect_waiting(&s.p, s.trid);
+	pthread_kill(s.p.thread, SIGUSR1);
 	CHECK_EVENTUALLY(forked > 0);
 	if (!is_inherited)
 		CHECK_EVENTUALLY(waitpid(forked, &status, WNOHANG) == forked);
-	CHECK_SYS(kill(keeper, SIGCONT));
-	ts_join(p.thread);
+	unstick(&s);
 	if (is_inherited)
 		CHECK_SYS(waitpid(forked, &status, 0));
 	CHECK_EQ(status, 0);
-	CHECK_EQ(counts_of(trid).pt_lost_events, 0);
-	struct ts_events events = ts_end_log(trid, fd);
-	ts_expect_numbers(&events, p.id, 0, p.count - 1);
+	struct ts_events events = ts_end_log(s.trid, s.fd);
+	ts_expect_numbers(&events, s.p.id, 0, s.p.count - 1);
 	CHECK_EQ(ts_count(&events, handlers_id), is_inherited ? 1000 : 0);
 }
 
@@ -566,40 +568,34 @@ TEST(an_event_that_waits_is_no_cancellation_point, "", NEEDS_KEEPER)
 	continue_keeper(&s);
 	CHECK(ts_join(s.p.thread) == NULL);
 	CHECK_EQ(s.p.count, TOO_MANY);
-	expect_all(s.trid, s.fd, &s.p);
-}
-
-enum how { BY_STOP, BY_CLEAR, BY_FILTER };
-
-static void check_end(enum how how)
-{
-	struct stuck s;
-
-	begin_stuck(&s, 600000);
-	trace_event_set_t set = ts_set(s.p.id, 0);
-	if (how == BY_STOP)
-		ts_stop(s.trid);
-	else if (how == BY_FILTER)
-		ts_set_filter(s.trid, &set, POSIX_TRACE_SET_EVENTSET);
-	if (how == BY_CLEAR) {
-		/* The keeper empties the log. */
-		continue_keeper(&s);
-		ts_clear(s.trid);
-	}
-	ts_join(s.p.thread);
-	CHECK_EQ(s.p.count, TOO_MANY);
-	CHECK_EQ(counts_of(s.trid).pt_lost_events, 0);
-	continue_keeper(&s);
-	ts_shutdown(s.trid);
+	expect_all(&s);
 }
 
 TEST(a_stop_a_clear_and_a_filter_end_the_wait, "", NEEDS_KEEPER)
 {
-	static const char *const names[] = {"stop", "clear", "filter"};
+	enum { BY_STOP, BY_CLEAR, BY_FILTER, HOWS };
+	static const char *const names[HOWS] = {"stop", "clear", "filter"};
 
-	for (enum how how = BY_STOP; how <= BY_FILTER; how++) {
+	for (int how = 0; how < HOWS; how++) {
+		struct stuck s;
+
 		NOTE("%s", names[how]);
-		check_end(how);
+		begin_stuck(&s, 600000);
+		trace_event_set_t set = ts_set(s.p.id, 0);
+		if (how == BY_STOP)
+			ts_stop(s.trid);
+		if (how == BY_FILTER)
+			ts_set_filter(s.trid, &set, POSIX_TRACE_SET_EVENTSET);
+		if (how == BY_CLEAR) {
+			/* The keeper empties the log. */
+			continue_keeper(&s);
+			ts_clear(s.trid);
+		}
+		ts_join(s.p.thread);
+		CHECK_EQ(s.p.count, TOO_MANY);
+		CHECK_EQ(counts_of(s.trid).pt_lost_events, 0);
+		continue_keeper(&s);
+		ts_shutdown(s.trid);
 	}
 }
 
@@ -638,7 +634,7 @@ TEST(a_fork_beside_a_wait_leaves_it_alone, "", NEEDS_KEEPER | NEEDS_THREADED_FOR
 	CHECK_SYS(waitpid(child, &status, 0));
 	CHECK_EQ(status, 0);
 	unstick(&s);
-	expect_all(s.trid, s.fd, &s.p);
+	expect_all(&s);
 }
 
 /* The disk of the log is full, and has room again after a while. */
@@ -646,7 +642,7 @@ TEST(a_full_disk_is_waited_for, "", NEEDS_KEEPER)
 {
 	char directory[] = "/tmp/full-wait-XXXXXX", log[64], ballast[64];
 	trace_attr_t attr = waiting_attr(60000);
-	struct producer p;
+	struct stuck s;
 
 	CHECK(mkdtemp(directory));
 	if (!enter_mount_namespace() || mount("none", directory, "tmpfs", 0, "size=4m") < 0) {
@@ -658,19 +654,18 @@ TEST(a_full_disk_is_waited_for, "", NEEDS_KEEPER)
 	int fd = open(ballast, O_RDWR | O_CREAT, 0600);
 	CHECK_SYS(posix_fallocate(fd, 0, 3 << 20));
 	close(fd);
-	fd = open(log, O_RDWR | O_CREAT, 0600);
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	ts_start(trid);
-	begin(&p, "number", 300000);
-	CHECK_EVENTUALLY(ts_status(trid).posix_stream_flush_error == ENOSPC);
-	CHECK_EVENTUALLY(p.tid != 0);
-	ts_wait_asleep(getpid(), p.tid);
-	CHECK_LT(p.count, 300000);
+	s.fd = open(log, O_RDWR | O_CREAT, 0600);
+	s.trid = ts_create_log(0, &attr, s.fd);
+	ts_start(s.trid);
+	begin(&s.p, "number", 300000);
+	CHECK_EVENTUALLY(ts_status(s.trid).posix_stream_flush_error == ENOSPC);
+	CHECK_EVENTUALLY(s.p.tid != 0);
+	ts_wait_asleep(getpid(), s.p.tid);
+	CHECK_LT(s.p.count, 300000);
 	CHECK_SYS(unlink(ballast));
-	ts_join(p.thread);
-	CHECK_EQ(counts_of(trid).pt_lost_events, 0);
-	expect_all(trid, fd, &p);
-	close(fd);
+	ts_join(s.p.thread);
+	expect_all(&s);
+	close(s.fd);
 	umount(directory);
 	rmdir(directory);
 }
@@ -698,51 +693,15 @@ TEST(what_never_fits_is_not_waited_for, "", NEEDS_KEEPER)
 	static const unsigned char data[8192];
 	trace_attr_t attr = waiting_attr(600000);
 	trace_event_id_t id = ts_id("large");
-	int fd = ts_temp_file();
 
 	CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, 8192));
 	CHECK_OK(posix_trace_attr_setstreamsize(&attr, 8192 + 24));
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	ts_start(trid);
+	struct stuck s = start_waiting(0, &attr);
 	for (int i = 0; i < 20; i++)
 		posix_trace_event(id, data, sizeof(data));
-	CHECK_GT(counts_of(trid).pt_lost_events, 0);
-	CHECK_EQ(counts_of(trid).pt_waits, 0);
-	ts_shutdown(trid);
-}
-
-/* Once an event of the stream waits for room. */
-static void *continue_when_full(void *arg)
-{
-	const struct stuck *s = arg;
-
-	CHECK_EVENTUALLY(counts_of(s->trid).pt_waits > 0);
-	continue_keeper(s);
-	return NULL;
-}
-
-/* An event for another process waits as well. */
-TEST(a_guest_waits, "", NEEDS_KEEPER)
-{
-	struct ts_target target = ts_target_fork();
-	static const unsigned char data[4000];
-	unsigned int streams;
-	struct stuck s;
-
-	create_stuck(&s, target.pid, 60000);
-	pthread_t other = ts_thread(continue_when_full, &s);
-	for (int i = 0; i < 100; i++) {
-		CHECK_OK(posixtrace_event_for(target.pid, "guest", NULL, data, sizeof(data),
-					      &streams));
-		CHECK_EQ(streams, 1);
-	}
-	ts_join(other);
-	CHECK_EQ(counts_of(s.trid).pt_lost_events, 0);
-	CHECK_GT(counts_of(s.trid).pt_waits, 0);
-	ts_target_end(&target);
-	struct ts_events events = ts_end_log(s.trid, s.fd);
-	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
-	CHECK_GE(events.count, 100);
+	CHECK_GT(counts_of(s.trid).pt_lost_events, 0);
+	CHECK_EQ(counts_of(s.trid).pt_waits, 0);
+	ts_shutdown(s.trid);
 }
 
 struct guest {
@@ -772,6 +731,7 @@ static void *record_until_forked(void *arg)
 	return NULL;
 }
 
+/* An event for another process waits as well. */
 TEST(a_guests_child_forked_in_a_wait_leaves_the_event_to_its_parent, "", NEEDS_KEEPER)
 {
 	struct ts_target target = ts_target_fork();
