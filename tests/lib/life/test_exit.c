@@ -305,7 +305,7 @@ static int left_log(char path[4096], uint32_t unflushed)
 TEST(log_left_by_killed_controller_and_keeper_is_readable_and_finished_by_the_next_create,
      "EXIT-03 LOG-39 STATUS-27 GEN-05", NEEDS_KEEPER)
 {
-	char path[4096], name[TRACE_EVENT_NAME_MAX + 1];
+	char path[4096];
 	int fd = left_log(path, 50);
 	trace_event_id_t id = ts_id("event");
 	trace_id_t log = ts_open_log(fd);
@@ -313,8 +313,7 @@ TEST(log_left_by_killed_controller_and_keeper_is_readable_and_finished_by_the_ne
 	uint32_t seen = (uint32_t)ts_count(&events, id);
 	CHECK_GE(seen, 100);
 	ts_expect_numbers(&events, id, 0, seen - 1);
-	CHECK_OK(posix_trace_eventid_get_name(log, id, name));
-	CHECK_STR_EQ(name, "event");
+	ts_expect_name(log, id, "event");
 	expect_unfinished(log);
 	ts_close_log(log);
 	ts_shutdown(ts_create(0, NULL));
@@ -621,7 +620,6 @@ TEST(end_of_a_traced_process_leaves_its_events, "EXIT-05 GETNEXT-07 STARTSTOP-16
 	trace_event_id_t id = ts_id("event");
 	for (int i = 0; i < 3; i++) {
 		struct harness_gate go = harness_gate();
-		char name[TRACE_EVENT_NAME_MAX + 1];
 		trace_attr_t attr = append_attr(64 * KIB);
 		CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
 		pid_t pid = harness_fork();
@@ -648,8 +646,7 @@ TEST(end_of_a_traced_process_leaves_its_events, "EXIT-05 GETNEXT-07 STARTSTOP-16
 		ts_expect_numbers(&events, id, 0, 1);
 		CHECK_EQ(ts_number(&events.at[3]), 2);
 		CHECK_EQ(events.at[3].info.posix_pid, pid);
-		CHECK_OK(posix_trace_eventid_get_name(trid, id_at(&events, 3), name));
-		CHECK_STR_EQ(name, "of the ended one");
+		ts_expect_name(trid, id_at(&events, 3), "of the ended one");
 		ts_shutdown(trid);
 	}
 }
@@ -753,31 +750,22 @@ TEST(names_outlive_the_controller, "EXIT-08 EVENTID-10")
 	struct ts_target target = ts_target_fork();
 	trace_attr_t attr = append_attr(64 * KIB);
 	trace_event_id_t before = ts_target_id(&target, "before");
-	int ends[2];
-	trace_event_id_t through;
-	open_pipe(ends, 0);
+	trace_event_id_t *through = harness_share(sizeof(*through));
 	pid_t pid = harness_fork();
 	if (pid == 0) {
-		trace_id_t trid = ts_create_running(target.pid, &attr);
-		through = ts_trid_id(trid, "through the stream");
-		CHECK_EQ(write(ends[1], &through, sizeof(through)), (ssize_t)sizeof(through));
+		*through = ts_trid_id(ts_create_running(target.pid, &attr), "through the stream");
 		raise(SIGKILL);
 	}
-	CHECK_EQ(read(ends[0], &through, sizeof(through)), (ssize_t)sizeof(through));
-	harness_reap(pid);
+	expect_ending(pid, BY_KILL);
 	trace_event_id_t later = ts_target_id(&target, "later");
-	CHECK(later != before && later != through);
+	CHECK(later != before && later != *through);
 	CHECK_EQ(ts_target_id(&target, "before"), before);
 	trace_id_t trid = ts_create_running(target.pid, &attr);
-	char name[TRACE_EVENT_NAME_MAX + 1];
-	CHECK_OK(posix_trace_eventid_get_name(trid, before, name));
-	CHECK_STR_EQ(name, "before");
-	CHECK_OK(posix_trace_eventid_get_name(trid, later, name));
-	CHECK_STR_EQ(name, "later");
+	ts_expect_name(trid, before, "before");
+	ts_expect_name(trid, later, "later");
 	ts_target_emit(&target, before, 1);
 	ts_target_emit(&target, later, 2);
-	struct ts_events events = ts_read_all(trid);
-	ts_expect_ids(&events, POSIX_TRACE_START, before, later, 0);
+	ts_read_ids(trid, POSIX_TRACE_START, before, later, 0);
 	ts_target_end(&target);
 }
 
@@ -807,179 +795,4 @@ TEST(target_goes_on_when_its_controller_is_killed, "EVENT-24 EXIT-03 SHUTDOWN-13
 	struct ts_events events = ts_read_all(mine);
 	CHECK_EQ(ts_count(&events, id), 30);
 	ts_target_end(&target);
-}
-
-/*
- * Nothing recorded is lost
- */
-
-struct progress {
-	_Atomic uint32_t done;
-	_Atomic bool is_going;
-};
-
-/* Killed somewhere in the loop: every event whose call had returned is in the log. */
-static void kill_in_tight_loop(bool is_self_traced, int stream_policy, uint32_t kill_at)
-{
-	const uint32_t most = 100000;
-	struct progress *progress = harness_share(sizeof(struct progress));
-	trace_event_id_t id = ts_id("event");
-	int fd = ts_temp_file();
-	/* Room for all of them; a FLUSH stream is flushed meanwhile. */
-	trace_attr_t attr = log_attr(stream_policy, 64 * MIB, POSIX_TRACE_APPEND, 0);
-	trace_id_t trid = 0;
-
-	pid_t pid = harness_fork();
-	if (pid == 0) {
-		if (is_self_traced) {
-			ts_start(ts_create_log(0, &attr, fd));
-		} else {
-			while (!atomic_load(&progress->is_going))
-				sched_yield();
-		}
-		for (uint32_t i = 0; i < most; i++) {
-			posix_trace_event(id, &i, sizeof(i));
-			atomic_store_explicit(&progress->done, i + 1, memory_order_relaxed);
-		}
-		for (;;)
-			pause();
-	}
-	if (!is_self_traced) {
-		trid = ts_create_log(pid, &attr, fd);
-		ts_start(trid);
-		atomic_store(&progress->is_going, true);
-	}
-	while (atomic_load(&progress->done) < kill_at)
-		sched_yield();
-	harness_kill(pid);
-	if (!is_self_traced)
-		ts_shutdown(trid);
-
-	uint32_t done = atomic_load(&progress->done);
-	trace_id_t log = ts_open_log(fd);
-	struct ts_events events = ts_read_log(log);
-	struct posix_trace_status_info status = ts_status(log);
-	CHECK_EQ(status.posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
-	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_SUSPENDED);
-	ts_close_log(log);
-	uint32_t seen = (uint32_t)ts_count(&events, id);
-	NOTE("%u calls had returned, %u events are in the log", done, seen);
-	CHECK_GE(seen, done);
-	CHECK_LE(seen, done + 1);
-	ts_expect_numbers(&events, id, 0, seen - 1);
-	ts_events_free(&events);
-	munmap(progress, sizeof(*progress));
-	close(fd);
-}
-
-TEST(killed_target_loses_no_completed_event, "EVENT-23 EXIT-05 SHUTDOWN-14", NEEDS_KEEPER)
-{
-	for (uint32_t i = 0; i < 8; i++)
-		kill_in_tight_loop(false, i % 2 ? POSIX_TRACE_FLUSH : POSIX_TRACE_UNTIL_FULL,
-				   1 + i * 5331);
-}
-
-TEST(killed_self_tracing_program_loses_no_completed_event, "EVENT-23 EXIT-03", NEEDS_KEEPER)
-{
-	for (uint32_t i = 0; i < 8; i++)
-		kill_in_tight_loop(true, i % 2 ? POSIX_TRACE_FLUSH : POSIX_TRACE_UNTIL_FULL,
-				   1 + i * 7333);
-}
-
-#define WRITERS 8
-
-enum { WRITER_ROUNDS = 20, WRITER_EVENTS = 5000 };
-
-static struct writer {
-	trace_id_t trid;
-	trace_event_id_t id;
-	uint32_t number;
-	pthread_t thread;
-} writers[WRITERS];
-
-static pthread_barrier_t writers_meet;
-
-struct sequence {
-	uint32_t writer, number;
-};
-
-static void *write_rounds(void *arg)
-{
-	const struct writer *writer = arg;
-	struct sequence data = {writer->number, 0};
-
-	for (uint32_t round = 0; round < WRITER_ROUNDS; round++) {
-		for (uint32_t i = 0; i < WRITER_EVENTS; i++) {
-			posix_trace_event(writer->id, &data, sizeof(data));
-			data.number++;
-		}
-		/* What has been generated has room, by SIZE-11, once this much is flushed. */
-		if (pthread_barrier_wait(&writers_meet) == PTHREAD_BARRIER_SERIAL_THREAD)
-			CHECK_OK(posix_trace_flush(writer->trid));
-		pthread_barrier_wait(&writers_meet);
-	}
-	return NULL;
-}
-
-static void check_writers(int fd, trace_event_id_t id)
-{
-	uint32_t due[WRITERS] = {0};
-	int64_t last_time = 0;
-	trace_id_t log = ts_open_log(fd);
-	for (;;) {
-		struct posix_trace_event_info info;
-		unsigned char data[1024];
-		struct sequence sequence;
-		size_t len;
-		int unavailable;
-		CHECK_OK(posix_trace_getnext_event(log, &info, data, sizeof(data), &len,
-						   &unavailable));
-		if (unavailable)
-			break;
-		CHECK_GE(ts_time_ns(&info.posix_timestamp), last_time);
-		last_time = ts_time_ns(&info.posix_timestamp);
-		if (info.posix_event_id != id) {
-			CHECK_LE(info.posix_event_id, 8);
-			CHECK_NE(info.posix_event_id, POSIX_TRACE_ERROR);
-			continue;
-		}
-		CHECK_EQ(len, sizeof(sequence));
-		memcpy(&sequence, data, sizeof(sequence));
-		CHECK_LT(sequence.writer, WRITERS);
-		CHECK_EQ(sequence.number, due[sequence.writer]);
-		due[sequence.writer]++;
-		CHECK(pthread_equal(info.posix_thread_id, writers[sequence.writer].thread));
-		CHECK_EQ(info.posix_pid, getpid());
-	}
-	for (int i = 0; i < WRITERS; i++)
-		CHECK_EQ(due[i], WRITER_ROUNDS * WRITER_EVENTS);
-	struct posix_trace_status_info status = ts_status(log);
-	CHECK_EQ(status.posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
-	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_NO_OVERRUN);
-	ts_close_log(log);
-}
-
-TEST(all_events_of_eight_threads_are_in_the_log,
-     "EVENT-16 EVENT-17 LOG-19 GETNEXT-03 SIZE-11 SIZE-12", NEEDS_KEEPER)
-{
-	int fd = ts_temp_file();
-	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 0, POSIX_TRACE_APPEND, 0);
-	size_t event_bytes = ts_user_bytes(&attr, sizeof(struct sequence));
-	trace_event_id_t id = ts_id("event");
-
-	/* One round and START always fit, plus what a thread may still be about to flush. */
-	CHECK_OK(posix_trace_attr_setstreamsize(&attr,
-						WRITERS * WRITER_EVENTS * event_bytes + 64 * KIB));
-	CHECK_EQ(pthread_barrier_init(&writers_meet, NULL, WRITERS), 0);
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	ts_start(trid);
-	for (uint32_t i = 0; i < WRITERS; i++) {
-		writers[i] = (struct writer){.trid = trid, .id = id, .number = i};
-		writers[i].thread = ts_thread(write_rounds, &writers[i]);
-	}
-	for (int i = 0; i < WRITERS; i++)
-		ts_join(writers[i].thread);
-	ts_expect_running(trid);
-	ts_shutdown(trid);
-	check_writers(fd, id);
 }

@@ -133,14 +133,7 @@ struct shared_turns {
 	_Atomic uint32_t turn;
 	/* Of the numbers; lowered when there is no time for more. */
 	_Atomic uint32_t count;
-	_Atomic bool stop;
-	/* Calls so long that the reader need not have waited for them (GETNEXT-33): the
-	 * writer got no processor. */
-	_Atomic uint32_t slow_calls;
 };
-
-/* Well below what the reader waits for a writer at work. */
-#define SLOW_NS INT64_C(50000000)
 
 struct turn_taker {
 	struct shared_turns *shared;
@@ -211,80 +204,6 @@ TEST(events_of_threads_are_reported_in_the_order_they_happened, "GETNEXT-03 EVEN
 TEST(events_of_processes_are_reported_in_the_order_they_happened, "GETNEXT-03")
 {
 	expect_turns(3, true);
-}
-
-static void *write_until_told(void *arg)
-{
-	struct shared_turns *shared = (struct shared_turns *)arg;
-	uint32_t number = 0;
-
-	while (!atomic_load(&shared->stop)) {
-		int64_t begin = harness_now_ns();
-		ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, number++);
-		if (harness_now_ns() - begin > SLOW_NS)
-			atomic_fetch_add(&shared->slow_calls, 1);
-		if (number % 64 == 0)
-			sched_yield();
-	}
-	return NULL;
-}
-
-/* Threads and processes record as fast as they can; a reader beside them never sees time
- * go back. */
-static void never_backward(int policy, size_t stream_bytes)
-{
-	enum { threads = 2, processes = 2, wanted = 60000 };
-	struct shared_turns *shared = harness_share(sizeof(struct shared_turns));
-	pthread_t running[threads];
-	pid_t pids[processes];
-	int64_t last = 0;
-	uint32_t seen = 0, gaps = 0, late = 0;
-
-	trace_id_t trid = ts_run_inherited(0, policy, stream_bytes, 0);
-	for (int p = 0; p < processes; p++) {
-		pids[p] = harness_fork();
-		if (pids[p] == 0) {
-			pthread_t other = ts_thread(write_until_told, shared);
-			write_until_told(shared);
-			ts_join(other);
-			_exit(0);
-		}
-	}
-	for (int t = 0; t < threads; t++)
-		running[t] = ts_thread(write_until_told, shared);
-	while (seen < wanted && harness_has_time()) {
-		struct ts_event event = ts_next(trid);
-		int64_t time = ts_time_ns(&event.info.posix_timestamp);
-		if (time < last) {
-			late++;
-			CHECK_EVENTUALLY(atomic_load(&shared->slow_calls) >= late);
-		} else {
-			last = time;
-		}
-		seen++;
-		gaps += event.info.posix_event_id != POSIX_TRACE_UNNAMED_USEREVENT;
-	}
-	atomic_store(&shared->stop, true);
-	for (int t = 0; t < threads; t++)
-		ts_join(running[t]);
-	for (int p = 0; p < processes; p++)
-		CHECK_EXIT(pids[p], 0);
-	NOTE("%u events read, %u of the system, %u late", seen, gaps, late);
-}
-
-TEST(time_never_goes_back_in_a_loop_stream, "GETNEXT-03 GETNEXT-34")
-{
-	never_backward(POSIX_TRACE_LOOP, 65536);
-}
-
-TEST(time_never_goes_back_in_a_large_loop_stream, "GETNEXT-03 GETNEXT-34")
-{
-	never_backward(POSIX_TRACE_LOOP, (size_t)4 << 20);
-}
-
-TEST(time_never_goes_back_in_an_until_full_stream, "GETNEXT-03 GETNEXT-34")
-{
-	never_backward(POSIX_TRACE_UNTIL_FULL, 65536);
 }
 
 TEST(a_step_of_the_wall_clock_is_not_seen, "EVENT-11 GETNEXT-03 CLOCK-05")

@@ -106,20 +106,6 @@ TEST(flushing_makes_room_in_a_logged_loop_stream, "STATUS-08 LOG-18 STATUS-11", 
 	ts_shutdown(trid);
 }
 
-TEST(overwriting_what_was_read_is_no_loss, "STATUS-11 GETNEXT-05")
-{
-	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, SMALL, 256);
-	uint32_t number = 0;
-
-	for (int round = 0; round < 60; round++) {
-		for (int i = 0; i < 20; i++)
-			ts_emit(UNNAMED, number++);
-		struct ts_events events = ts_read_numbers(trid, UNNAMED, number - 20, number - 1);
-		CHECK_EQ(events.count, round ? 20 : 21);
-		ts_expect_running(trid);
-	}
-}
-
 TEST(events_behind_a_full_log_are_an_overrun_of_the_stream,
      "STATUS-12 STATUS-14 STATUS-24 LOG-29 STARTSTOP-08 STARTSTOP-13", NEEDS_KEEPER)
 {
