@@ -9,6 +9,9 @@
 
 __attribute__((unused)) static char *no_environment[] = {NULL};
 
+__attribute__((unused)) static const int inherit_policies[] = {POSIX_TRACE_CLOSE_FOR_CHILD,
+							       POSIX_TRACE_INHERITED};
+
 static trace_attr_t inherit_attr(int policy)
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 1024 * KIB, 0);
@@ -20,6 +23,24 @@ static trace_id_t create_inherited(pid_t pid, int policy)
 {
 	trace_attr_t attr = inherit_attr(policy);
 	return ts_create_running(pid, &attr);
+}
+
+/* A stream of this process without a log, and one with an APPEND log in a new file; both run. */
+struct two_streams {
+	trace_id_t plain, logged;
+	int fd;
+};
+
+__attribute__((unused)) static struct two_streams start_two(int policy)
+{
+	trace_attr_t attr = inherit_attr(policy);
+	struct two_streams two = {.fd = ts_temp_file()};
+
+	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
+	two.plain = ts_create_running(0, &attr);
+	two.logged = ts_create_log(0, &attr, two.fd);
+	ts_start(two.logged);
+	return two;
 }
 
 /* The events of prog_emit: of this name, numbered 0 to count - 1, all of one process. Its

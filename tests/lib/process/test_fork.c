@@ -416,43 +416,34 @@ TEST(a_child_does_not_keep_the_parents_log_open, "FORK-11 LOG-12 LOG-35", NEEDS_
 
 TEST(childs_end_does_nothing_to_the_parents_streams, "FORK-11 GEN-12", NEEDS_KEEPER)
 {
-	static const int policies[] = {POSIX_TRACE_CLOSE_FOR_CHILD, POSIX_TRACE_INHERITED};
 	trace_event_id_t id = ts_id("event");
 	for (size_t p = 0; p < 2; p++) {
-		int fd = ts_temp_file();
-		trace_attr_t attr = inherit_attr(policies[p]);
-		CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
-		trace_id_t plain = ts_create_running(0, &attr);
-		trace_id_t logged = ts_create_log(0, &attr, fd);
-		ts_start(logged);
+		struct two_streams s = start_two(inherit_policies[p]);
 		uint32_t number = 0;
 		for (enum ending ending = BY_EXIT; ending < ENDINGS; ending++) {
 			ts_emit(id, number++);
-			ts_flush(logged);
-			off_t size = ts_file_size(fd);
+			ts_flush(s.logged);
+			off_t size = ts_file_size(s.fd);
 			pid_t pid = harness_fork();
 			if (pid == 0)
 				end_by(ending);
 			expect_ending(pid, ending);
-			CHECK_EQ(ts_file_size(fd), size);
+			CHECK_EQ(ts_file_size(s.fd), size);
 			ts_emit(id, number++);
-			ts_expect_running(plain);
-			ts_expect_running(logged);
+			ts_expect_running(s.plain);
+			ts_expect_running(s.logged);
 		}
 		/* The log was not closed in between. */
-		trace_id_t log = ts_open_log(fd);
-		CHECK_EQ(ts_status(log).posix_stream_status, POSIX_TRACE_RUNNING);
-		ts_close_log(log);
-		ts_stop(logged);
-		ts_stop(plain);
-		struct ts_events events = ts_read_all(plain);
+		CHECK_EQ(log_status(s.fd).posix_stream_status, POSIX_TRACE_RUNNING);
+		ts_stop(s.logged);
+		ts_stop(s.plain);
+		struct ts_events events = ts_read_numbers(s.plain, id, 0, number - 1);
+		CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
+		ts_shutdown(s.plain);
+		events = ts_end_log(s.logged, s.fd);
 		ts_expect_numbers(&events, id, 0, number - 1);
 		CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
-		ts_shutdown(plain);
-		events = ts_end_log(logged, fd);
-		ts_expect_numbers(&events, id, 0, number - 1);
-		CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
-		close(fd);
+		close(s.fd);
 	}
 }
 
@@ -497,12 +488,9 @@ TEST(child_has_streams_of_its_own, "FORK-13 CREATE-08", NEEDS_KEEPER)
 static void expect_names(trace_id_t trid, const char *const *names, size_t count)
 {
 	struct ts_events events = ts_read_all(trid);
-	char name[TRACE_EVENT_NAME_MAX + 1];
 	CHECK_EQ(events.count, count);
-	for (size_t i = 0; i < count; i++) {
-		CHECK_OK(posix_trace_eventid_get_name(trid, id_at(&events, i), name));
-		CHECK_STR_EQ(name, names[i]);
-	}
+	for (size_t i = 0; i < count; i++)
+		ts_expect_name(trid, id_at(&events, i), names[i]);
 }
 
 TEST(untraced_childs_mapping_is_a_copy, "FORK-14 FORK-03 FORK-06 EVENT-19")
@@ -774,12 +762,9 @@ TEST(vfork_child_does_no_harm, "FORK-19 EXEC-10 EXEC-11", NEEDS_KEEPER)
 	trace_event_id_t id = ts_id("event");
 	char path[PATH_MAX];
 	static char count[] = "7", name[] = "after vfork";
-	int fd = ts_temp_file();
 	support_program(path, "prog_emit");
 	char *argv[] = {path, name, count, NULL};
-	trace_attr_t attr = inherit_attr(POSIX_TRACE_INHERITED);
-	trace_id_t trid = ts_create_running(0, &attr), logged = ts_create_log(0, &attr, fd);
-	ts_start(logged);
+	struct two_streams s = start_two(POSIX_TRACE_INHERITED);
 	ts_emit(id, 0);
 	for (uint32_t i = 0; i < 50; i++) {
 		pid_t pid = vfork();
@@ -798,10 +783,10 @@ TEST(vfork_child_does_no_harm, "FORK-19 EXEC-10 EXEC-11", NEEDS_KEEPER)
 	}
 	CHECK_EXIT(pid, 0);
 	ts_emit(id, 51);
-	ts_expect_running(trid);
-	ts_expect_running(logged);
-	struct ts_events events = ts_read_all(trid);
-	CHECK_EQ(expect_emitted(trid, &events, name, 7), pid);
+	ts_expect_running(s.plain);
+	ts_expect_running(s.logged);
+	struct ts_events events = ts_read_all(s.plain);
+	CHECK_EQ(expect_emitted(s.plain, &events, name, 7), pid);
 	uint32_t due = 0;
 	for (size_t i = 0; i < events.count; i++) {
 		if (id_at(&events, i) != id || ts_number(&events.at[i]) >= 1000000)
@@ -810,8 +795,8 @@ TEST(vfork_child_does_no_harm, "FORK-19 EXEC-10 EXEC-11", NEEDS_KEEPER)
 		CHECK_EQ(events.at[i].info.posix_pid, getpid());
 	}
 	CHECK_EQ(due, 52);
-	ts_shutdown(logged);
-	expect_closed_log(fd);
+	ts_shutdown(s.logged);
+	expect_closed_log(s.fd);
 	/* And a process whose first event of all is one of a vfork child. */
 	if (IN_CHILD()) {
 		trace_id_t own = create_inherited(0, POSIX_TRACE_CLOSE_FOR_CHILD);
@@ -905,14 +890,9 @@ TEST(ended_processes_do_not_count, "FORK-20 EVENT-16", NEEDS_THREADED_FORK)
 
 TEST(raw_clone_does_no_harm, "FORK-21 FORK-10 FORK-11", NEEDS_KEEPER)
 {
-	static const int policies[] = {POSIX_TRACE_CLOSE_FOR_CHILD, POSIX_TRACE_INHERITED};
 	trace_event_id_t id = ts_id("event");
 	for (size_t p = 0; p < 2; p++) {
-		int fd = ts_temp_file();
-		trace_attr_t attr = inherit_attr(policies[p]);
-		trace_id_t trid = ts_create_running(0, &attr);
-		trace_id_t logged = ts_create_log(0, &attr, fd);
-		ts_start(logged);
+		struct two_streams s = start_two(inherit_policies[p]);
 		ts_emit(id, 0);
 		for (uint32_t i = 0; i < 30; i++) {
 			/* No fork handler runs, and the C library does not know. */
@@ -920,8 +900,8 @@ TEST(raw_clone_does_no_harm, "FORK-21 FORK-10 FORK-11", NEEDS_KEEPER)
 			if (pid == 0) {
 				for (uint32_t j = 0; j < 100; j++)
 					ts_emit(id, 1000000 + j);
-				if (posix_trace_shutdown(trid) != EINVAL ||
-				    posix_trace_flush(logged) != EINVAL)
+				if (posix_trace_shutdown(s.plain) != EINVAL ||
+				    posix_trace_flush(s.logged) != EINVAL)
 					syscall(SYS_exit_group, 9);
 				if (i % 3 == 0)
 					syscall(SYS_exit_group, 5);
@@ -932,37 +912,36 @@ TEST(raw_clone_does_no_harm, "FORK-21 FORK-10 FORK-11", NEEDS_KEEPER)
 			CHECK_EXIT(pid, 5);
 			ts_emit(id, i + 1);
 		}
-		ts_expect_running(trid);
-		ts_stop(trid);
-		struct ts_events events = ts_read_all(trid);
+		ts_expect_running(s.plain);
+		ts_stop(s.plain);
+		struct ts_events events = ts_read_all(s.plain);
 		ts_expect_sorted(&events);
 		uint32_t due = 0;
 		for (size_t i = 0; i < events.count; i++) {
-			if (events.at[i].info.posix_event_id != id)
+			if (id_at(&events, i) != id)
 				continue;
 			if (ts_number(&events.at[i]) < 1000000) {
 				CHECK_EQ(ts_number(&events.at[i]), due++);
 				CHECK_EQ(events.at[i].info.posix_pid, getpid());
 			} else {
 				/* If traced, then as itself, and not against the policy. */
-				CHECK_EQ(policies[p], POSIX_TRACE_INHERITED);
+				CHECK_EQ(inherit_policies[p], POSIX_TRACE_INHERITED);
 				CHECK_NE(events.at[i].info.posix_pid, getpid());
 			}
 		}
 		CHECK_EQ(due, 31);
-		ts_shutdown(trid);
-		events = ts_end_log(logged, fd);
+		ts_shutdown(s.plain);
+		events = ts_end_log(s.logged, s.fd);
 		CHECK_EQ(ts_stop_reason(&events.at[ts_find(&events, POSIX_TRACE_STOP, 0)]), 0);
-		close(fd);
+		close(s.fd);
 	}
 }
 
 TEST(raw_clone_of_a_process_with_one_stream_does_no_harm, "FORK-21 FORK-10", NEEDS_FORK_ADVICE)
 {
-	static const int policies[] = {POSIX_TRACE_CLOSE_FOR_CHILD, POSIX_TRACE_INHERITED};
 	trace_event_id_t id = ts_id("event");
 	for (size_t p = 0; p < 2; p++) {
-		trace_attr_t attr = inherit_attr(policies[p]);
+		trace_attr_t attr = inherit_attr(inherit_policies[p]);
 		trace_id_t trid = ts_create_running(0, &attr);
 		/* From the second event on the parent's thread takes the fast way. */
 		for (uint32_t i = 0; i < 10; i++)
@@ -988,7 +967,7 @@ TEST(raw_clone_of_a_process_with_one_stream_does_no_harm, "FORK-21 FORK-10", NEE
 				CHECK_EQ(ts_number(&events.at[i]), 1000 + of_child++);
 		}
 		CHECK_EQ(due, 10);
-		CHECK_EQ(of_child, policies[p] == POSIX_TRACE_INHERITED ? 10 : 0);
+		CHECK_EQ(of_child, inherit_policies[p] == POSIX_TRACE_INHERITED ? 10 : 0);
 		ts_shutdown(trid);
 	}
 }
