@@ -7,7 +7,6 @@
 
 #include "tests/lib/process/children.h"
 
-#include <spawn.h>
 
 static trace_id_t create_plain(pid_t pid)
 {
@@ -167,15 +166,14 @@ TEST(list_of_a_later_stream_gives_no_id_twice, "EXEC-15 EVENTID-10", NEEDS_EXEC)
 	ts_target_end(&target);
 }
 
-/* A child that is going to execute the program, after an event of that name if it is not NULL. */
+/* A child that is going to execute the program, after an event of that name. */
 static pid_t start_exec(const struct harness_gate *go, const char *event, const char *const *argv,
 			char **env)
 {
 	pid_t pid = harness_fork();
 	if (pid == 0) {
 		harness_pass(go);
-		if (event)
-			ts_emit(ts_id(event), 0);
+		ts_emit(ts_id(event), 0);
 		execve(argv[0], (char *const *)argv, env);
 		_exit(127);
 	}
@@ -187,20 +185,6 @@ static struct ts_events events_over_exec(const struct harness_gate *go, pid_t pi
 	harness_open(go);
 	CHECK_EXIT(pid, 0);
 	return ts_read_all(trid);
-}
-
-TEST(child_is_traced_before_its_exec, "CREATE-23 EVENTID-31 EXEC-01", NEEDS_EXEC)
-{
-	char path[PATH_MAX];
-	struct harness_gate go = harness_gate();
-	const char *const argv[] = {path, "to come", "12", NULL};
-	support_program(path, "prog_emit");
-	pid_t pid = start_exec(&go, NULL, argv, no_environment);
-	trace_id_t trid = create_plain(pid);
-	trace_event_id_t id = ts_trid_id(trid, "to come");
-	struct ts_events events = events_over_exec(&go, pid, trid);
-	CHECK_EQ(expect_emitted(trid, &events, "to come", 12), pid);
-	CHECK_EQ(ts_count(&events, id), 12);
 }
 
 TEST(image_without_the_library_interrupts_tracing_only, "EXEC-12 EXEC-01", NEEDS_EXEC)
@@ -482,45 +466,4 @@ TEST(failed_exec_changes_nothing, "EXEC-08", NEEDS_KEEPER)
 	ts_shutdown(s.plain);
 	ts_shutdown(s.logged);
 	expect_complete_log(s.fd, id, number);
-}
-
-TEST(exec_in_a_child_leaves_the_parents_streams, "EXEC-10 FORK-11", NEEDS_KEEPER)
-{
-	trace_event_id_t id = ts_id("event");
-	int fd = ts_temp_file();
-	trace_id_t plain = create_plain(0), logged = start_append_log(fd);
-	char sh[] = "sh", option[] = "-c", command[] = "exit 7";
-	char *argv[] = {sh, option, command, NULL};
-	uint32_t number = 0;
-	for (int i = 0; i < 20; i++) {
-		pid_t pid;
-		ts_emit(id, number++);
-		switch (i % 3) {
-		case 0:
-			pid = vfork();
-			if (pid == 0) {
-				execve("/bin/sh", argv, no_environment);
-				_exit(127);
-			}
-			break;
-		case 1:
-			CHECK_EQ(posix_spawn(&pid, "/bin/sh", NULL, NULL, argv, environ), 0);
-			break;
-		default:
-			pid = harness_fork();
-			if (pid == 0) {
-				execv("/bin/sh", argv);
-				_exit(127);
-			}
-			break;
-		}
-		CHECK_EXIT(pid, 7);
-		CHECK_EQ(system("exit 3"), 3 << 8);
-		ts_emit(id, number++);
-		ts_expect_running(plain);
-		ts_expect_running(logged);
-	}
-	CHECK_EQ(log_status(fd).posix_stream_status, POSIX_TRACE_RUNNING);
-	ts_shutdown(logged);
-	expect_complete_log(fd, id, number);
 }

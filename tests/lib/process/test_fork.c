@@ -239,36 +239,14 @@ TEST(word_without_the_pid_of_its_process_is_about_streams_of_the_ancestors, "")
 	ts_shutdown(trid);
 }
 
-TEST(inheriting_child_of_another_process_is_traced, "FORK-01 FORK-02 FORK-05 EVENT-08")
+TEST(each_streams_own_policy_decides_about_children, "FORK-06 FORK-07 POLICY-02 CREATE-07")
 {
 	trace_event_id_t id = ts_id("event");
-	struct ts_target target = ts_target_fork();
-	trace_id_t trid = create_inherited(target.pid, POSIX_TRACE_INHERITED);
-	struct ts_target child = ts_target_fork_child(&target);
-	struct ts_target grandchild = ts_target_fork_child(&child);
-	struct ts_target last = ts_target_fork_child(&grandchild);
-	ts_target_emit(&last, id, 3);
-	ts_target_emit(&target, id, 0);
-	ts_target_emit(&child, id, 1);
-	ts_target_emit(&grandchild, id, 2);
-	/* The controller is not in the traced set. */
-	ts_emit(id, 99);
-	struct ts_events events = ts_read_all(trid);
-	ts_expect_ids(&events, POSIX_TRACE_START, id, id, id, id, 0);
-	pid_t pids[] = {last.pid, target.pid, child.pid, grandchild.pid};
-	for (size_t i = 0; i < 4; i++)
-		CHECK_EQ(events.at[1 + i].info.posix_pid, pids[i]);
-	ts_target_end(&last);
-	ts_target_end(&grandchild);
-	ts_target_end(&child);
-	ts_target_end(&target);
-}
-
-TEST(closed_for_child_means_not_traced, "FORK-06 POLICY-02")
-{
-	trace_event_id_t id = ts_id("event");
-	trace_id_t trids[] = {create_inherited(0, POSIX_TRACE_CLOSE_FOR_CHILD),
-			      ts_run(POSIX_TRACE_UNTIL_FULL, 0, 0)};
+	trace_id_t trids[6];
+	for (int i = 0; i < 5; i++)
+		trids[i] = create_inherited(0, inherit_policies[i % 2]);
+	/* The default. */
+	trids[5] = ts_run(POSIX_TRACE_UNTIL_FULL, 0, 0);
 	ts_emit(id, 0);
 	struct ts_target child = ts_target_fork();
 	ts_target_emit(&child, id, 1);
@@ -278,31 +256,16 @@ TEST(closed_for_child_means_not_traced, "FORK-06 POLICY-02")
 	ts_target_end(&grandchild);
 	ts_target_end(&child);
 	ts_emit(id, 4);
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 6; i++) {
 		struct ts_events events = ts_read_all(trids[i]);
+		if (i == 1 || i == 3) {
+			ts_expect_numbers(&events, id, 0, 4);
+			continue;
+		}
 		ts_expect_ids(&events, POSIX_TRACE_START, id, id, id, 0);
 		CHECK_EQ(ts_number(&events.at[1]), 0);
 		CHECK_EQ(ts_number(&events.at[2]), 3);
 		CHECK_EQ(ts_number(&events.at[3]), 4);
-	}
-}
-
-TEST(each_streams_own_policy_decides, "FORK-07 CREATE-07")
-{
-	trace_event_id_t id = ts_id("event");
-	trace_id_t trids[6];
-	for (int i = 0; i < 6; i++)
-		trids[i] = create_inherited(0, i % 2 ? POSIX_TRACE_INHERITED
-						     : POSIX_TRACE_CLOSE_FOR_CHILD);
-	pid_t pid = harness_fork();
-	if (pid == 0) {
-		ts_emit(id, 1);
-		_exit(0);
-	}
-	CHECK_EXIT(pid, 0);
-	for (int i = 0; i < 6; i++) {
-		struct ts_events events = ts_read_all(trids[i]);
-		CHECK_EQ(count_of(&events, id, pid), (size_t)(i % 2));
 	}
 }
 
@@ -414,7 +377,7 @@ TEST(a_child_does_not_keep_the_parents_log_open, "FORK-11 LOG-12 LOG-35", NEEDS_
 	}
 }
 
-TEST(childs_end_does_nothing_to_the_parents_streams, "FORK-11 GEN-12", NEEDS_KEEPER)
+TEST(childs_end_does_nothing_to_the_parents_streams, "FORK-11 EXEC-10 GEN-12", NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
 	for (size_t p = 0; p < 2; p++) {
@@ -520,6 +483,13 @@ TEST(untraced_childs_mapping_is_a_copy, "FORK-14 FORK-03 FORK-06 EVENT-19")
 	ts_target_emit(&child, ts_target_id(&child, "child's, later"), 3);
 	expect_names(trid, own, 3);
 	expect_names(childs_trid, childs, 4);
+	/* What the child has added, the grandchild has a copy of as well. */
+	struct ts_target grandchild = ts_target_fork_child(&child);
+	CHECK_EQ(ts_target_id(&grandchild, "before"), before);
+	CHECK_EQ(ts_target_id(&grandchild, "child's, later"), of_child + 1);
+	CHECK_EQ(ts_target_id(&grandchild, "of the grandchild"), of_child + 2);
+	CHECK_EQ(ts_target_id(&child, "of the child again"), of_child + 2);
+	ts_target_end(&grandchild);
 	ts_target_end(&child);
 }
 
@@ -639,29 +609,37 @@ TEST(fork_waits_for_who_changes_the_table_of_identifiers, "FORK-15", NEEDS_THREA
 	ts_join(thread);
 }
 
-TEST(orphans_stay_traced, "FORK-16 EXIT-05")
+TEST(descendants_of_another_process_are_traced_and_stay_so_as_orphans,
+     "FORK-01 FORK-02 FORK-05 FORK-16 EVENT-08 EXIT-05")
 {
 	trace_event_id_t id = ts_id("event");
 	struct ts_target target = ts_target_fork();
 	trace_id_t trid = create_inherited(target.pid, POSIX_TRACE_INHERITED);
 	struct ts_target child = ts_target_fork_child(&target);
 	struct ts_target grandchild = ts_target_fork_child(&child);
+	ts_target_emit(&grandchild, id, 0);
+	ts_target_emit(&target, id, 1);
+	ts_target_emit(&child, id, 2);
+	/* The controller is not in the traced set. */
+	ts_emit(id, 99);
 	ts_target_kill(&target);
-	ts_target_emit(&child, id, 0);
+	ts_target_emit(&child, id, 3);
 	ts_target_kill(&child);
-	ts_target_emit(&grandchild, id, 1);
+	ts_target_emit(&grandchild, id, 4);
 	struct ts_target last = ts_target_fork_child(&grandchild);
-	ts_target_emit(&last, id, 2);
+	ts_target_emit(&last, id, 5);
 	ts_stop(trid);
-	ts_target_emit(&last, id, 3);
+	ts_target_emit(&last, id, 99);
 	ts_start(trid);
-	ts_target_emit(&last, id, 4);
-	struct ts_events events = ts_read_all(trid);
-	ts_expect_ids(&events, POSIX_TRACE_START, id, id, id, POSIX_TRACE_STOP, POSIX_TRACE_START,
-		      id, 0);
-	CHECK_EQ(count_of(&events, id, child.pid), 1);
-	CHECK_EQ(count_of(&events, id, grandchild.pid), 1);
-	CHECK_EQ(count_of(&events, id, last.pid), 2);
+	ts_target_emit(&last, id, 6);
+	const pid_t pids[] = {grandchild.pid, target.pid, child.pid, child.pid,
+			      grandchild.pid, last.pid,	  last.pid};
+	struct ts_events events = ts_read_ids(trid, POSIX_TRACE_START, id, id, id, id, id, id,
+					      POSIX_TRACE_STOP, POSIX_TRACE_START, id, 0);
+	ts_expect_numbers(&events, id, 0, 6);
+	for (size_t i = 0, seen = 0; i < events.count; i++)
+		if (id_at(&events, i) == id)
+			CHECK_EQ(events.at[i].info.posix_pid, pids[seen++]);
 	ts_target_end(&last);
 	ts_target_end(&grandchild);
 }
@@ -697,31 +675,6 @@ TEST(spawned_program_is_traced_if_inherited, "FORK-17 FORK-18 FORK-02 GEN-06", N
 	ts_expect_ids(&events, POSIX_TRACE_START, 0);
 }
 
-/* A target's routine: spawns prog_emit and waits for it. Wait status or -1. */
-static intptr_t do_spawn(const void *arg, size_t arg_bytes)
-{
-	int status = -1;
-	(void)arg_bytes;
-	pid_t pid = spawn_emit(arg, 5, no_environment);
-	if (waitpid(pid, &status, 0) != pid)
-		return -1;
-	return status;
-}
-
-TEST(traced_targets_spawn_traced_programs, "FORK-17 FORK-18 FORK-05", NEEDS_EXEC)
-{
-	static const char name[] = "of the target";
-	struct ts_target target = ts_target_fork();
-	trace_id_t trid = create_inherited(target.pid, POSIX_TRACE_INHERITED);
-	struct ts_target child = ts_target_fork_child(&target);
-	CHECK_EQ(ts_target_call(&child, do_spawn, name, sizeof(name)), 0);
-	struct ts_events events = ts_read_all(trid);
-	pid_t pid = expect_emitted(trid, &events, name, 5);
-	CHECK(pid != child.pid && pid != target.pid);
-	ts_target_end(&child);
-	ts_target_end(&target);
-}
-
 /* Spawns a program that waits, and exits at once: exit() prepares what has not started. */
 static intptr_t do_spawn_and_leave(const void *arg, size_t arg_bytes)
 {
@@ -730,7 +683,7 @@ static intptr_t do_spawn_and_leave(const void *arg, size_t arg_bytes)
 	exit(0);
 }
 
-TEST(spawner_may_exit_at_once, "FORK-17", NEEDS_EXEC)
+TEST(spawner_may_exit_at_once, "FORK-05 FORK-17 FORK-18", NEEDS_EXEC)
 {
 	enum { ROUNDS = 40 };
 	struct ts_target target = ts_target_fork();

@@ -56,7 +56,6 @@ static void check_events(trace_id_t trid, trace_event_id_t id, pid_t parent)
 	static const char *const names[] = {"early", "early",	     "child's", "early",
 					    "early", "grandchild's", "early"};
 	static const int generation[] = {0, 1, 1, 1, 2, 2, 0};
-	char name[TRACE_EVENT_NAME_MAX + 1];
 	struct ts_events events;
 	pid_t pids[3] = {parent, 0, 0};
 	uint32_t due = 0;
@@ -70,8 +69,7 @@ static void check_events(trace_id_t trid, trace_event_id_t id, pid_t parent)
 			continue;
 		CHECK_LT(due, 7);
 		CHECK_EQ(ts_number(&events.at[i]), due);
-		CHECK_OK(posix_trace_eventid_get_name(trid, info->posix_event_id, name));
-		CHECK_STR_EQ(name, names[due]);
+		ts_expect_name(trid, info->posix_event_id, names[due]);
 		pid_t *pid = &pids[generation[due++]];
 		if (*pid == 0)
 			*pid = info->posix_pid;

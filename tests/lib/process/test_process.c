@@ -578,55 +578,7 @@ TEST(exec_without_streams_begins_anew, "EXEC-03 EVENTID-09", NEEDS_EXEC)
 	CHECK(!has_object('n', *names_id));
 }
 
-TEST(child_not_traced_keeps_a_copy_of_the_names, "FORK-14 EVENTID-02")
-{
-	struct harness_gate go = harness_gate(), done = harness_gate();
-	struct stream s;
-
-	CHECK_EQ(open_name("p0"), 10);
-	CHECK_EQ(open_name("p1"), 11);
-	pid_t pid = harness_fork();
-	if (pid == 0) {
-		CHECK_EQ(ptrc_page_self->names_id, 0);
-		CHECK(ptrc_process_maps_id(10));
-		CHECK(ptrc_process_maps_id(11));
-		CHECK(!ptrc_process_maps_id(12));
-		harness_pass(&go);
-		/* The parent has added one meanwhile, which is none of ours. */
-		CHECK(!ptrc_process_maps_id(12));
-		CHECK_EQ(open_name("p1"), 11);
-		CHECK_EQ(ptrc_page_self->names_id, 0);
-		CHECK_EQ(open_name("c2"), 12);
-		CHECK_NE(ptrc_page_self->names_id, 0);
-		CHECK_EQ(open_name("p0"), 10);
-		CHECK_EQ(open_name("p2"), 13);
-		pid_t second = fork();
-		if (second == 0) {
-			CHECK(ptrc_process_maps_id(13));
-			CHECK_EQ(open_name("p2"), 13);
-			CHECK_EQ(open_name("g4"), 14);
-			exit(0);
-		}
-		CHECK_EXIT(second, 0);
-		harness_open(&done);
-		harness_pass(&go);
-		CHECK_EQ(open_name("c5"), 15);
-		exit(0);
-	}
-	CHECK_EQ(open_name("p2"), 12);
-	harness_open(&go);
-	harness_pass(&done);
-	CHECK_EQ(open_name("p3"), 13);
-	begin_stream(&s, pid, 0);
-	CHECK_EQ(open_name_through(&s, "c2"), 12);
-	CHECK_EQ(open_name_through(&s, "p0"), 10);
-	CHECK_EQ(open_name_through(&s, "c4"), 14);
-	harness_open(&go);
-	CHECK_EXIT(pid, 0);
-	end_stream(&s);
-}
-
-TEST(names_are_copied_when_a_stream_comes, "FORK-14 CREATE-24")
+TEST(names_are_copied_when_a_stream_comes, "FORK-14 CREATE-24 EVENTID-02")
 {
 	struct harness_gate ready = harness_gate(), go = harness_gate();
 	struct stream s;
@@ -634,6 +586,11 @@ TEST(names_are_copied_when_a_stream_comes, "FORK-14 CREATE-24")
 	CHECK_EQ(open_name("p0"), 10);
 	pid_t pid = harness_fork();
 	if (pid == 0) {
+		/* To find a name it needs none of its own. */
+		CHECK_EQ(open_name("p0"), 10);
+		CHECK_EQ(ptrc_page_self->names_id, 0);
+		CHECK(ptrc_process_maps_id(10));
+		CHECK(!ptrc_process_maps_id(11));
 		harness_open(&ready);
 		harness_pass(&go);
 		CHECK(ptrc_process_maps_id(10));

@@ -36,18 +36,6 @@ TEST(start_makes_a_suspended_stream_run_and_stop_suspends_it,
 	}
 }
 
-TEST(start_of_a_running_stream_does_nothing, "STARTSTOP-02")
-{
-	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, SMALL, 256);
-
-	ts_emit(UNNAMED, 1);
-	CHECK_EQ(posix_trace_start(trid), 0);
-	CHECK_EQ(posix_trace_start(trid), 0);
-	ts_expect_running(trid);
-	ts_emit(UNNAMED, 2);
-	ts_read_ids(trid, POSIX_TRACE_START, UNNAMED, UNNAMED, 0U);
-}
-
 TEST(start_of_a_full_flush_stream_does_nothing, "STARTSTOP-03 STATUS-13 STARTSTOP-14", NEEDS_KEEPER)
 {
 	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, SMALL, POSIX_TRACE_APPEND, 0);
@@ -77,19 +65,24 @@ TEST(start_of_a_full_flush_stream_does_nothing, "STARTSTOP-03 STATUS-13 STARTSTO
 	close(ts_stuck_log(&stuck));
 }
 
-TEST(stop_of_a_suspended_stream_does_nothing, "STARTSTOP-05")
+TEST(start_of_a_running_stream_and_stop_of_a_suspended_one_do_nothing, "STARTSTOP-02 STARTSTOP-05")
 {
-	trace_id_t trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
+	trace_id_t trid = ts_make(POSIX_TRACE_UNTIL_FULL, SMALL, 256);
 
 	CHECK_EQ(posix_trace_stop(trid), 0);
 	ts_expect_suspended(trid);
 	ts_expect_none(trid);
 	ts_start(trid);
+	ts_emit(UNNAMED, 1);
+	CHECK_EQ(posix_trace_start(trid), 0);
+	CHECK_EQ(posix_trace_start(trid), 0);
+	ts_expect_running(trid);
+	ts_emit(UNNAMED, 2);
 	ts_stop(trid);
 	CHECK_EQ(posix_trace_stop(trid), 0);
 	CHECK_EQ(posix_trace_stop(trid), 0);
 	ts_expect_suspended(trid);
-	ts_read_ids(trid, POSIX_TRACE_START, POSIX_TRACE_STOP, 0U);
+	ts_read_ids(trid, POSIX_TRACE_START, UNNAMED, UNNAMED, POSIX_TRACE_STOP, 0U);
 }
 
 TEST(stop_and_start_work_on_a_full_loop_stream,
