@@ -291,20 +291,16 @@ TEST(a_loop_stream_has_the_newest_events_of_many_short_threads, "POLICY-13")
 	expect_window(&all, id, (count + each - 1) / each * each, guaranteed(&attr, 40));
 }
 
-struct idle_writer {
-	trace_event_id_t id;
-	uint32_t number;
-	pthread_barrier_t *barrier;
-};
+static pthread_barrier_t idle_meet;
 
-static void *write_once_and_stay(void *arg)
+static void *write_once_and_stay(void *number)
 {
-	struct idle_writer *w = (struct idle_writer *)arg;
+	trace_event_id_t id = ts_id("idle");
 
-	emit_bytes(w->id, w->number, 40);
-	pthread_barrier_wait(w->barrier);
-	pthread_barrier_wait(w->barrier);
-	emit_bytes(w->id, w->number + 100, 40);
+	emit_bytes(id, *(uint32_t *)number, 40);
+	pthread_barrier_wait(&idle_meet);
+	pthread_barrier_wait(&idle_meet);
+	emit_bytes(id, *(uint32_t *)number + 100, 40);
 	return NULL;
 }
 
@@ -314,20 +310,18 @@ TEST(threads_that_went_idle_keep_nobody_from_looping, "POLICY-13")
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, stream_bytes, DATA_BYTES);
 	trace_event_id_t id = ts_id("event"), idle_id = ts_id("idle");
 	trace_id_t trid = create_loop(&attr);
-	struct idle_writer args[idle];
-	pthread_barrier_t barrier;
+	uint32_t numbers[idle], next, seen = 0;
 	pthread_t threads[idle];
-	uint32_t next, seen = 0;
 
-	CHECK_OK(pthread_barrier_init(&barrier, NULL, idle + 1));
+	CHECK_OK(pthread_barrier_init(&idle_meet, NULL, idle + 1));
 	for (uint32_t t = 0; t < idle; t++) {
-		args[t] = (struct idle_writer){idle_id, t, &barrier};
-		threads[t] = ts_thread(write_once_and_stay, &args[t]);
+		numbers[t] = t;
+		threads[t] = ts_thread(write_once_and_stay, &numbers[t]);
 	}
-	pthread_barrier_wait(&barrier);
+	pthread_barrier_wait(&idle_meet);
 	next = ts_flood(stream_bytes, id, 40, 0);
 	next = ts_flood(stream_bytes, id, 40, next);
-	pthread_barrier_wait(&barrier);
+	pthread_barrier_wait(&idle_meet);
 	for (int t = 0; t < idle; t++)
 		ts_join(threads[t]);
 	struct ts_events all = ts_read_all(trid);

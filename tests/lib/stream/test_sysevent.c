@@ -170,12 +170,6 @@ TEST(automatic_stop_and_start_are_the_systems, "SYSEVENT-02 SYSEVENT-14 SYSEVENT
  * Who caused it
  */
 
-struct caller {
-	trace_id_t trid;
-	trace_event_set_t set;
-	pthread_barrier_t *barrier;
-};
-
 __attribute__((noinline)) static void start_here(trace_id_t trid)
 {
 	CHECK_OK(posix_trace_start(trid));
@@ -196,33 +190,27 @@ __attribute__((noinline)) static void filter_here(trace_id_t trid, const trace_e
 
 static void *call_all(void *arg)
 {
-	struct caller *self = (struct caller *)arg;
+	trace_id_t trid = *(trace_id_t *)arg;
+	trace_event_set_t set = ts_set(0);
 
-	start_here(self->trid);
-	filter_here(self->trid, &self->set);
-	stop_here(self->trid);
-	pthread_barrier_wait(self->barrier);
-	pthread_barrier_wait(self->barrier);
+	start_here(trid);
+	filter_here(trid, &set);
+	stop_here(trid);
 	return NULL;
 }
 
 TEST(events_caused_by_a_call_tell_of_the_caller, "SYSEVENT-21")
 {
 	struct ts_target target = ts_target_fork();
-	struct caller caller = {.trid = ts_create(target.pid, NULL), .set = ts_set(0)};
+	trace_id_t trid = ts_create(target.pid, NULL);
 	const uintptr_t functions[] = {(uintptr_t)start_here, (uintptr_t)filter_here,
 				       (uintptr_t)stop_here};
-	struct ts_events all;
-	pthread_barrier_t barrier;
-	pthread_t thread;
 
-	CHECK_OK(pthread_barrier_init(&barrier, NULL, 2));
-	caller.barrier = &barrier;
 	for (int round = 0; round < 2; round++) {
-		thread = ts_thread(call_all, &caller);
-		pthread_barrier_wait(&barrier);
-		all = ts_read_ids(caller.trid, POSIX_TRACE_START, POSIX_TRACE_FILTER,
-				  POSIX_TRACE_STOP, 0);
+		pthread_t thread = ts_thread(call_all, &trid);
+		ts_join(thread);
+		struct ts_events all = ts_read_ids(trid, POSIX_TRACE_START, POSIX_TRACE_FILTER,
+						   POSIX_TRACE_STOP, 0);
 		for (size_t i = 0; i < 3; i++) {
 			uintptr_t address = (uintptr_t)all.at[i].info.posix_prog_address;
 			/* The controller, not the target. */
@@ -231,8 +219,6 @@ TEST(events_caused_by_a_call_tell_of_the_caller, "SYSEVENT-21")
 			CHECK_GT(address, functions[i]);
 			CHECK_LT(address, functions[i] + 512);
 		}
-		pthread_barrier_wait(&barrier);
-		ts_join(thread);
 	}
 	ts_target_end(&target);
 }
