@@ -993,43 +993,62 @@ static void *fill_page_soon(void *arg)
 	return arg;
 }
 
-TEST(later_events_wait_for_an_older_one_in_the_making, "GETNEXT-33 GETNEXT-03")
+static struct hanging late_writer;
+
+/* After a while the reader has the right to report out of order. So `read_two`, which has the page
+ * filled and reads a later event and that in which a writer hangs, returns whether it was fast
+ * enough. A busy machine has few such rounds, or none, and need not try for ever. */
+static void read_beside_a_late_writer(uint32_t wanted, uint32_t most,
+				      bool (*read_two)(trace_id_t trid, uint32_t round,
+						       struct ts_event events[2]))
 {
-	struct hanging hanging = {
-		.id = ts_id("hanging"), .rounds = UINT32_MAX, .is_slow_only = true};
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = stream_on(0);
 	uint32_t timely = 0, i;
 
+	late_writer = (struct hanging){
+		.id = ts_id("hanging"), .rounds = UINT32_MAX, .is_slow_only = true};
 	slow = slow_page_make();
-	pthread_t thread = ts_thread(hang_in_event, &hanging);
-	ts_expect_number(trid, hanging.id, 0);
-	/* After a while the reader has the right to report out of order. A busy machine has few
-	 * rounds, or none, that are quicker. */
-	for (i = 0; timely < 20 && i < 60 && harness_has_time(); i++) {
+	pthread_t writer = ts_thread(hang_in_event, &late_writer);
+	ts_expect_number(trid, late_writer.id, 0);
+	for (i = 0; timely < wanted && i < most && harness_has_time(); i++) {
 		struct ts_event events[2];
 		struct ts_events all = {2, events};
-		atomic_store(&hanging.allowed, i + 1);
+
+		atomic_store(&late_writer.allowed, i + 1);
 		slow_page_wait(&slow);
-		int64_t begin = atomic_load(&hanging.call_begin);
 		ts_emit(id, i);
-		pthread_t filler = ts_thread(fill_page_soon, NULL);
-		/* There is one, so it is not said that there is none; and it comes after
-		 * the older record. */
-		CHECK(ts_try_next(trid, &events[0]));
-		begin = ts_realtime_ns() - begin;
-		events[1] = ts_next(trid);
-		ts_join(filler);
-		CHECK_NE(events[0].info.posix_event_id, events[1].info.posix_event_id);
-		if (begin > 50000000)
+		bool is_timely = read_two(trid, i, events);
+		CHECK_NE(id_at(&all, 0), id_at(&all, 1));
+		if (!is_timely)
 			continue;
 		timely++;
 		ts_expect_sorted(&all);
 	}
-	atomic_store(&hanging.rounds, i);
-	ts_join(thread);
+	atomic_store(&late_writer.rounds, i);
+	ts_join(writer);
 	ts_expect_none(trid);
+	ts_shutdown(trid);
 	NOTE("%u of %u rounds were fast enough to count", timely, i);
+}
+
+static bool read_at_once(trace_id_t trid, uint32_t round, struct ts_event events[2])
+{
+	pthread_t filler = ts_thread(fill_page_soon, NULL);
+
+	(void)round;
+	/* There is one, so it is not said that there is none; and it comes after
+	 * the older record. */
+	CHECK(ts_try_next(trid, &events[0]));
+	int64_t took = ts_realtime_ns() - atomic_load(&late_writer.call_begin);
+	events[1] = ts_next(trid);
+	ts_join(filler);
+	return took <= 50000000;
+}
+
+TEST(later_events_wait_for_an_older_one_in_the_making, "GETNEXT-33 GETNEXT-03")
+{
+	read_beside_a_late_writer(20, 60, read_at_once);
 }
 
 TEST(after_a_stop_all_is_there_at_once, "STARTSTOP-11 GETNEXT-15 GETNEXT-33")
@@ -1298,50 +1317,25 @@ static struct ts_event poll_next(trace_id_t trid)
 	return event;
 }
 
-/* After a while the reader has the right to report out of order: goes on until it was fast enough three times. A
- * machine that never is shows nothing, but need not try for ever. */
-static void read_in_standstills(struct standstill *standstill,
-				struct ts_event (*next)(trace_id_t trid))
+static struct standstill *standstill;
+static struct ts_event (*standstill_next)(trace_id_t trid);
+
+static bool read_in_standstill(trace_id_t trid, uint32_t round, struct ts_event events[2])
 {
-	struct hanging hanging = {
-		.id = ts_id("hanging"), .rounds = UINT32_MAX, .is_slow_only = true};
-	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = stream_on(0);
-	uint32_t timely = 0, i;
-
-	slow = slow_page_make();
-	pthread_t writer = ts_thread(hang_in_event, &hanging);
-	ts_expect_number(trid, hanging.id, 0);
-	for (i = 0; timely < 3 && i < 40 && harness_has_time(); i++) {
-		struct ts_event events[2];
-		struct ts_events all = {2, events};
-
-		atomic_store(&hanging.allowed, i + 1);
-		slow_page_wait(&slow);
-		ts_emit(id, i);
-		atomic_store(&is_watching, false);
-		pthread_t filler = ts_thread(fill_page_after_standstill, NULL);
-		CHECK_EVENTUALLY(atomic_load(&is_watching));
-		int64_t begin = ts_realtime_ns();
-		atomic_store(&standstill->reading, i + 1);
-		events[0] = next(trid);
-		events[1] = next(trid);
-		ts_join(filler);
-		if (atomic_load(&standstill->begin) - begin > 40000000 ||
-		    ts_realtime_ns() - atomic_load(&standstill->over) > 40000000)
-			continue;
-		timely++;
-		ts_expect_sorted(&all);
-	}
-	atomic_store(&hanging.rounds, i);
-	ts_join(writer);
-	ts_shutdown(trid);
-	NOTE("%u of %u rounds were fast enough to count", timely, i);
+	atomic_store(&is_watching, false);
+	pthread_t filler = ts_thread(fill_page_after_standstill, NULL);
+	CHECK_EVENTUALLY(atomic_load(&is_watching));
+	int64_t begin = ts_realtime_ns();
+	atomic_store(&standstill->reading, round + 1);
+	events[0] = standstill_next(trid);
+	events[1] = standstill_next(trid);
+	ts_join(filler);
+	return atomic_load(&standstill->begin) - begin <= 40000000 &&
+	       ts_realtime_ns() - atomic_load(&standstill->over) <= 40000000;
 }
 
 static void read_while_stopped_now_and_then(struct ts_event (*next)(trace_id_t trid))
 {
-	struct standstill *standstill;
 	pid_t child, ended = 0;
 	int status;
 
@@ -1349,7 +1343,8 @@ static void read_while_stopped_now_and_then(struct ts_event (*next)(trace_id_t t
 	standstill = harness_share(sizeof(*standstill));
 	child = harness_fork();
 	if (child == 0) {
-		read_in_standstills(standstill, next);
+		standstill_next = next;
+		read_beside_a_late_writer(3, 40, read_in_standstill);
 		_exit(0);
 	}
 	for (uint32_t i = 0;; i++) {
