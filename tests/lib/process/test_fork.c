@@ -715,6 +715,7 @@ TEST(vfork_child_does_no_harm, "FORK-19 EXEC-10 EXEC-11", NEEDS_KEEPER)
 	trace_event_id_t id = ts_id("event");
 	char path[PATH_MAX];
 	static char count[] = "7", name[] = "after vfork";
+	trace_event_id_t opened;
 	support_program(path, "prog_emit");
 	char *argv[] = {path, name, count, NULL};
 	struct two_streams s = start_two(POSIX_TRACE_INHERITED);
@@ -724,6 +725,7 @@ TEST(vfork_child_does_no_harm, "FORK-19 EXEC-10 EXEC-11", NEEDS_KEEPER)
 		if (pid == 0) {
 			/* Not traced or traced: harmless. */
 			ts_emit(id, 1000000 + i);
+			(void)posix_trace_eventid_open("of a vfork child", &opened);
 			_exit(3);
 		}
 		CHECK_EXIT(pid, 3);
