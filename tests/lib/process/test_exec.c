@@ -7,7 +7,6 @@
 
 #include "tests/lib/process/children.h"
 
-
 static trace_id_t create_plain(pid_t pid)
 {
 	return create_inherited(pid, POSIX_TRACE_CLOSE_FOR_CHILD);

@@ -6,7 +6,6 @@
 #include "tests/support/harness.h"
 #include "tests/support/shared_objects.h"
 
-#include <fcntl.h>
 #include <grp.h>
 #include <pthread.h>
 #include <sched.h>
@@ -16,10 +15,8 @@
 #include <trace.h>
 
 #include "lib/process/page.h"
-#include "lib/process/inherit.h"
 #include "lib/process/process.h"
 #include "lib/process/process_names.h"
-#include "lib/process/sweep.h"
 #include "lib/process/target.h"
 #include "lib/recorder/attach.h"
 #include "lib/base/procfs.h"
