@@ -591,7 +591,6 @@ advised() {
 	finds problem shared-memory 'is too small: it has 64 KiB'
 	[ "$stderr" = "ptrace-run: true: no memory for the stream: /dev/shm is too small" ]
 	# The advised size fits, and the default size fits where nothing is advised.
-	local size advice
 	for size in 9m: 5m:1M 1536k:1M 1m:64K 320k:64K; do
 		advice=${size#*:} size=${size%:*}
 		own_mounts 'mount -t tmpfs -o size="$1",mode=1777 tmpfs /dev/shm
@@ -629,14 +628,6 @@ advised() {
 	finds problem shared-memory 'cannot be used: No such file or directory'
 	own_mounts 'mount -t tmpfs tmpfs /dev; : >/dev/shm; ptrace-doctor --json'
 	finds problem shared-memory 'cannot be used: Not a directory'
-}
-
-@test "a process that finds no room in /dev/shm" {
-	own_mounts 'mount -t tmpfs -o size=16m,mode=1777 tmpfs /dev/shm
-		fill="head -c 32m /dev/zero >/dev/shm/fill 2>/dev/null"
-		exec ptrace-run -o run.log --stream-min-size=64K -- sh -c "$fill; \"\$0\"; rm /dev/shm/fill" "$1"' "$traced"
-	[ "$status" -eq 3 ]
-	[ "$stderr" = "ptrace-run: run.log: 1 process could not be traced: too little room in /dev/shm, or too little memory or address space" ]
 }
 
 @test "a directory that is another's, a file, or open to others" {
@@ -751,7 +742,6 @@ advised() {
 		finds problem limits 'ulimit -v'
 	fi
 	traced_start -w
-	local i
 	for ((i = 0; i < 64; i++)); do
 		ptrace-create --pid="$pid" --name="$me.m$i" --stream-min-size=16K || break
 	done >/dev/null

@@ -1,28 +1,17 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
+# shellcheck disable=SC2086 # options that are several words
 # Takes long, as each of its several hundred runs is a program, ptrace-run and a keeper, and mostly a reader.
 
 load ../../support/helpers
 
-@test "COMMAND is traced from its first event to its last" {
+@test "COMMAND is traced from its first event to its last, with its threads and children" {
 	ptrace-run -o run.log -- "$traced" -n 1000
-	[ "$(events run.log traced.event)" -eq 1000 ]
 	ptrace-dump -e traced.event run.log | jq -r .data >numbers
 	seq 0 999 | diff - numbers
-}
-
-@test "threads and children are in the log" {
 	ptrace-run -o run.log -- "$traced" -n 100 -t 4 -c 2
 	[ "$(events run.log traced.event)" -eq 1200 ]
 	[ "$(ptrace-dump -e traced.event run.log | jq -s 'map(.pid) | unique | length')" -eq 3 ]
-}
-
-@test "children of a shell are traced although the shell is not" {
-	ptrace-run -o run.log -- sh -c '"$0" -d one; "$0" -d two; :' "$traced"
-	[ "$(ptrace-dump -e traced.event run.log | jq -r .data)" = $'one\ntwo' ]
-}
-
-@test "children are not traced with close-for-child" {
 	ptrace-run -o run.log --inheritance=close-for-child -- "$traced" -c 2
 	[ "$(events run.log traced.event)" -eq 1 ]
 }
@@ -37,23 +26,28 @@ load ../../support/helpers
 	for n in 0 1 2 3 77 124; do
 		silently "$n" ptrace-run -o run.log -- "$traced" -x "$n"
 	done
-	exits 137 ptrace-run -o run.log -- "$traced" -k 9
-	[ "$(events run.log traced.event)" -eq 1 ]
+	# All events before that are in the log.
+	exits 137 ptrace-run -o run.log -- "$traced" -n 5000 -k 9
+	counts run.log traced.event=5000
+	ptrace-stat run.log
 	exits 143 ptrace-run -o run.log -- "$traced" -k 15
 }
 
-@test "what cannot be run leaves no log" {
+@test "what cannot be run leaves no log, but an object of --json with the reason" {
 	echo x >file
 	mkdir directory
 	printf '#!/no/such/interpreter\n' >script
 	chmod +x script
 	while read -r wanted command message; do
-		reports "$wanted" "$message" ptrace-run -o run.log -- "$command"
+		reports "$wanted" "$message" ptrace-run --json=run.json -o run.log -- "$command"
 		[ ! -e run.log ]
+		jq -e --argjson wanted "$wanted" --arg command "$command" '.exit_status == $wanted and
+			.command == $command and (.complete | not)' run.json
+		[ "ptrace-run: $(jq -r .error run.json)" = "$stderr" ]
 	done <<-'END'
 		127 no-such-command no-such-command: command not found
 		127 ./no-such-file *
-		126 ./file *
+		126 ./file ./file: Permission denied
 		126 ./file/x ./file/x: Not a directory
 		126 ./directory *
 		127 ./script ./script: the interpreter of this script,*
@@ -448,15 +442,6 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 	signalled_end
 }
 
-@test "a program that ends by SIGKILL in the middle has all its events in the log" {
-	listens runner done ptrace-run -o run.log -- "$traced" -n 5000 -W
-	child=$(children_of "$runner")
-	kill -KILL $child
-	ends 137 "$runner"
-	[ "$(events run.log traced.event)" -eq 5000 ]
-	ptrace-stat run.log
-}
-
 closed() { ptrace-stat --allow-loss --format=json "$1" | jq -e '.losses.unclosed | not'; }
 
 @test "if it is killed itself the log has everything until then, and says that COMMAND went on" {
@@ -470,7 +455,6 @@ closed() { ptrace-stat --allow-loss --format=json "$1" | jq -e '.losses.unclosed
 	ptrace-dump --allow-loss run.log | jq -se 'map(select(.event == "os.went_on" or .event == "traced.event")) |
 		last.data == {processes: 1} and (map(.pid) | unique | length == 1)'
 	for command in "stat run.log" "dump --verify --summary run.log" "dump --count run.log" "report -o report.html run.log"; do
-		# shellcheck disable=SC2086 # the options are words
 		reports 3 "run.log: processes went on when the recording ended: their later events are missing" ptrace-$command
 	done
 	# So does a copy of a part that has not this event.
@@ -578,22 +562,13 @@ tells() {
 	exits 125 ptrace-run --json --json-fd=1 -o run.log -- touch ran
 	[[ $stderr == *"one place only"* ]]
 	[ ! -e ran ]
+	does_not_run "*- does not stand for standard output*./-*" --json=- -o run.log
+	[ ! -e ./- ]
 	[ -w /dev/full ] || skip "no /dev/full"
 	reports 3 "/dev/full: No space left on device" ptrace-run --json=/dev/full -o run.log -- "$traced"
 }
 
-@test "--json: an object comes also if COMMAND did not run" {
-	exits 127 ptrace-run --json=run.json -- no-such-command
-	jq -e '.exit_status == 127 and .command == "no-such-command" and (.complete | not) and
-		.error == "no-such-command: command not found"' run.json
-	touch file
-	exits 126 ptrace-run --json=run.json -- ./file
-	jq -e '.exit_status == 126 and .error == "./file: Permission denied"' run.json
-	printf '#!/no/such/interpreter\n' >script
-	chmod +x script
-	exits 127 ptrace-run --json=run.json -o run.log -- ./script
-	jq -e '.exit_status == 127 and (.error | startswith("./script: the interpreter"))' run.json
-	# 125: the log, the trace, the file of settings, the command line.
+@test "--json: an object comes also if the log, the trace, the settings or the command line is at fault" {
 	echo precious >text
 	for option in --output=text --stream-min-size=1000000G --config=no.yaml --no-such-option; do
 		rm -f run.json
@@ -704,7 +679,6 @@ untraced() {
 }
 
 @test "a process for which /dev/shm can have no more files is a loss" {
-	local files lost
 	# With one more each time, each process is traced or counted.
 	for files in $(seq 7 14); do
 		own_mounts 'mount -t tmpfs -o nr_inodes="$1",mode=1777 tmpfs /dev/shm
@@ -719,12 +693,15 @@ untraced() {
 		[[ ! $lost -gt 0 || $stderr == *"run.log: $lost process"*" could not be traced: too little room in /dev/shm, "* ]]
 	done
 	[ "$lost" -eq 0 ]
-	# The process leaves its note in the last file.
-	own_mounts 'mount -t tmpfs -o size=16m,nr_inodes=40,mode=1777 tmpfs /dev/shm
-		fill="head -c 32m /dev/zero >/dev/shm/fill; i=0; while true >/dev/shm/\$i; do i=\$((i + 1)); done; rm /dev/shm/0"
-		exec ptrace-run -o run.log --stream-min-size=64K -- sh -c "{ $fill; } 2>/dev/null; \"\$0\"; true >/dev/shm/fill" "$1"' "$traced"
-	[ "$status" -eq 3 ]
-	[ "$stderr" = "ptrace-run: run.log: 1 process could not be traced: too little room in /dev/shm, or too little memory or address space" ]
+	# No room, or no file but the last one, in which the process leaves its note.
+	fill='head -c 32m /dev/zero >/dev/shm/fill'
+	for fill in "$fill" "$fill"'; i=0; while true >/dev/shm/$i; do i=$((i + 1)); done; rm /dev/shm/0'; do
+		own_mounts 'mount -t tmpfs -o size=16m,nr_inodes=40,mode=1777 tmpfs /dev/shm
+			exec ptrace-run -o run.log --force --stream-min-size=64K -- \
+				sh -c "{ $2; } 2>/dev/null; \"\$0\"; true >/dev/shm/fill" "$1"' "$traced" "$fill"
+		[ "$status" -eq 3 ]
+		[ "$stderr" = "ptrace-run: run.log: 1 process could not be traced: too little room in /dev/shm, or too little memory or address space" ]
+	done
 }
 
 @test "a name for which /dev/shm has no room is a loss" {
@@ -841,7 +818,6 @@ diagnoses_events() {
 @test "that the patterns leave out everything is told in one line" {
 	why="no event was recorded: the patterns (--only, --exclude, ptrace-filter) leave out every event type of the programs"
 	for patterns in '--exclude=*' '--exclude=traced.*' '--only=traced.* --exclude=*.event'; do
-		# shellcheck disable=SC2086 # words
 		reports 0 "$traced: $why" ptrace-run -o run.log $patterns -- "$traced" -n 3
 	done
 	printf 'exclude: ["*"]\n' >file.yaml
@@ -941,14 +917,6 @@ has_no_keeper() { ! has_keeper; }
 	[ ! -e ran ]
 }
 
-@test "two traces do not write to one log" {
-	listens runner ready ptrace-run -o run.log -- "$traced" -w
-	does_not_run '*' -o run.log
-	go
-	wait "$runner"
-	[ "$(events run.log traced.event)" -eq 1 ]
-}
-
 # gone COMMAND...: a log to which that is done while it is written is told to be gone
 gone() {
 	exits 3 ptrace-run --json -o run.log -- sh -c '"$0" -n 10; "$@"; "$0" -n 10' \
@@ -1036,13 +1004,16 @@ on_small_disk() {
 	[ "$(head -n 1 stderr.txt)" = "ptrace-run: full/run.log: $lost events lost, as writing the log failed: No space left on device" ]
 	exits 0 on_small_disk ptrace-run --allow-loss -o full/run.log -- "$traced" -n 100000
 	[ "$(grep -c 'events lost, as writing the log failed' stderr.txt)" -eq 1 ]
-	# The table, the object and the message of ptrace-stat have one number.
-	run_split on_small_disk sh -c 'ptrace-run -o full/run.log -- "$0" -n 100000 2>/dev/null
-		ptrace-stat --allow-loss full/run.log && ptrace-stat --allow-loss --json full/run.log' "$traced"
-	lost=$(sed -n 's/^events not written  *//p' stdout.txt)
-	[ "$lost" -gt 0 ]
-	[[ $stderr == *": $lost events lost, as writing the log failed"* ]]
-	tail -n 1 stdout.txt | jq -e ".counts.unwritten_events == $lost and .losses.unwritten_events == $lost"
+	# The table, the object and all messages have one number.
+	for options in '' --no-loss --log-full-policy={append,loop,until-full}' --log-max-size=4M'; do
+		run_split on_small_disk sh -c 'ptrace-run -o full/run.log $1 -- "$0" -n 100000 2>run.err
+			ptrace-dump --allow-loss --count full/run.log >count
+			ptrace-stat --allow-loss full/run.log && ptrace-stat --allow-loss --json full/run.log' "$traced" "$options"
+		lost=$(sed -n 's/^events not written  *//p' stdout.txt)
+		[ "$lost" -gt 0 ]
+		[ "$(cat run.err stderr.txt | grep -c ": $lost events lost, as writing the log failed")" -eq 4 ]
+		tail -n 1 stdout.txt | jq -e ".counts.unwritten_events == $lost and .losses.unwritten_events == $lost"
+	done
 }
 
 @test "a full disk: a run whose command was ended does not wait for its own event" {
@@ -1091,7 +1062,6 @@ on_small_disk() {
 	full=$PTRC_BUILD/tests/support/full_disk
 	"$full" 0 true || skip "no filters of system calls"
 	for options in '' --full-wait=10ms --log-full-policy=until-full; do
-		# shellcheck disable=SC2086 # words
 		exits 3 "$full" 8000 ptrace-run $options --stream-min-size=64K --json=run.json -o run.log --force -- "$traced" -n 200000
 		valid run <run.json
 		# There are few system events.
@@ -1256,11 +1226,6 @@ posix_trace_unnamed_userevent, unless the program does not record them so, or th
 	ptrace-run -o run.log --force -- "$traced"
 }
 
-@test "--json=- is no file" {
-	reports 125 "*- does not stand for standard output*./-*" ptrace-run -o run.log --json=- -- true
-	[ ! -e ./- ]
-}
-
 @test "--no-loss waits for the log rather than lose an event, and tells it" {
 	# Each of these is a sixteenth of the stream.
 	reports 0 '*' ptrace-run --no-loss -o run.log --stream-min-size=64K --json=result -- \
@@ -1286,7 +1251,6 @@ posix_trace_unnamed_userevent, unless the program does not record them so, or th
 	does_not_run "--full-wait: '1' is not a duration such as 10s or 1.5ms.*" -o run.log --full-wait=1
 }
 
-# The keeper is stopped, so COMMAND stands still until it goes on.
 @test "data that is cut is counted and reported once, with the size that was needed" {
 	reports 0 "run.log: the data of 21 events was cut, as the largest has 60 bytes; see --max-data-size" \
 		ptrace-run -o run.log --max-data-size=40 --json=run.json -- sh -c '"$0" -n 20 -s 60; "$0" -s 50' "$traced"
@@ -1310,7 +1274,6 @@ posix_trace_unnamed_userevent, unless the program does not record them so, or th
 }
 
 @test "a run that waits can be looked at, and COMMAND be interrupted" {
-	local keeper command
 	listens runner ready ptrace-run --no-loss -o run.log --name="$me.a" --stream-min-size=64K -- \
 		sh -c 'echo $$ >pid; exec "$@"' _ "$traced" -w -n 3000 -s 4000
 	command=$(cat pid)
@@ -1404,16 +1367,17 @@ hops() {
 	"$PTRC_BUILD/tests/support/meanwhile" "$1" pid in ptrace-run -o run.log "${@:2}" -- bash -c "$hops"
 }
 
-@test "a process that goes on is found although its parent ends meanwhile" {
+# finds_hops STATUS MESSAGE OPTION...: it is found after COMMAND, and --until=all waits for it
+finds_hops() {
+	local look
 	needs_ptrace
 	for look in file pidfd; do
-		exits 3 hops "$look" --waits=lock
-		left=$(<left)
-		pids="$pids $left"
-		[[ $stderr == "ptrace-run: run.log: 1 process went on after COMMAND and is no longer traced: "*" ($left); --until=all records to the end of it" ]]
-		[ "$(ptrace-dump --allow-loss --event=os.went_on run.log | jq .data.processes)" -eq 1 ]
+		exits "$1" hops "$look" "${@:3}"
+		pids="$pids $(<left)"
+		[[ $stderr == "ptrace-run: run.log: 1 process $2: "*" ($(<left)); --until=all records to the end"* ]]
+		[ "$1" -eq 0 ] || counts run.log os.went_on=1
 		rm left
-		begins runner hops "$look" --waits=lock --until=all --quiet 2>err
+		begins runner hops "$look" "${@:3}" --until=all --quiet 2>err
 		wait_until [ -s left ]
 		kills "$(<left)"
 		ends 0 "$runner"
@@ -1421,21 +1385,13 @@ hops() {
 	done
 }
 
+@test "a process that goes on is found although its parent ends meanwhile" {
+	finds_hops 3 'went on after COMMAND and is no longer traced' --waits=lock
+}
+
 @test "also one that is not traced" {
 	needs_os
-	needs_ptrace
-	for look in file pidfd; do
-		exits 0 hops "$look" --os=process
-		left=$(<left)
-		pids="$pids $left"
-		[[ $stderr == "ptrace-run: run.log: 1 process that COMMAND started and that is not traced went on: "*" ($left); --until=all records to the end" ]]
-		rm left
-		begins runner hops "$look" --os=process --until=all 2>err
-		wait_until [ -s left ]
-		kills "$(<left)"
-		ends 0 "$runner"
-		[ ! -s err ]
-	done
+	finds_hops 0 'that COMMAND started and that is not traced went on' --os=process
 }
 
 # Each process of the shell has the library that --waits preloads, until it executes a program without it.
@@ -1617,7 +1573,6 @@ hops() {
 	jq -e '.log == "/dev/null" and (.events[] | select(.event == "traced.event") | .count == 100 and .bytes == 400)' \
 		<<<"$(ptrace-stat --json "$me.a")"
 	for command in dump 'snapshot -o x.log' 'export --to=csv -o x.csv' 'stat --pairs' 'report -o x.html'; do
-		# shellcheck disable=SC2086 # words
 		refuses 1 "$me.a: its events are counted and not kept; *" ptrace-$command "$me.a"
 	done
 	[ -z "$(compgen -G 'x.*')" ]
