@@ -101,19 +101,26 @@ load ../../support/helpers
 	exec 8>&-
 }
 
+# fails_once NAME PROGRAM EVENTS OPTION..., in mounts of their own: a session whose program has recorded so many events
+# on a full disk, and a flush that fails
+fails_once() {
+	mount -t tmpfs -o size=1m tmpfs disk
+	mkfifo in
+	"$2" -w -W -n "$3" <in >out &
+	exec 7>in
+	until grep -qsx ready out; do sleep 0.02; done
+	ptrace-create --pid=$! --name="$1" --start -o disk/run.log "${@:4}" >/dev/null
+	head -c 1M /dev/zero >disk/filler 2>/dev/null || true
+	echo >&7
+	until grep -qx done out; do sleep 0.02; done
+	! ptrace-flush "$1" 2>error
+}
+
 @test "what an earlier flush could not write is no loss once it is written" {
 	mkdir disk
+	export -f fails_once
 	own_mounts '
-		mount -t tmpfs -o size=1m tmpfs disk
-		mkfifo in
-		"$2" -w -W -n 1000 <in >out &
-		exec 7>in
-		until grep -qsx ready out; do sleep 0.02; done
-		ptrace-create --pid=$! --name="$1" --start -o disk/run.log >/dev/null
-		head -c 1M /dev/zero >disk/filler 2>/dev/null || true
-		echo >&7
-		until grep -qx done out; do sleep 0.02; done
-		! ptrace-flush "$1" 2>error
+		fails_once "$@" 1000
 		ptrace-stat --json "$1" >before || echo $? >>before
 		rm disk/filler
 		ptrace-flush "$1"
@@ -131,17 +138,9 @@ load ../../support/helpers
 
 @test "what an earlier flush could not write is the reason why the stream was full, even once it is written" {
 	mkdir disk
+	export -f fails_once
 	own_mounts '
-		mount -t tmpfs -o size=1m tmpfs disk
-		mkfifo in
-		"$2" -w -W -n 20000 <in >out &
-		exec 7>in
-		until grep -qsx ready out; do sleep 0.02; done
-		ptrace-create --pid=$! --name="$1" --start --stream-min-size=64K -o disk/run.log >/dev/null
-		head -c 1M /dev/zero >disk/filler 2>/dev/null || true
-		echo >&7
-		until grep -qx done out; do sleep 0.02; done
-		! ptrace-flush "$1" 2>/dev/null
+		fails_once "$@" 20000 --stream-min-size=64K
 		rm disk/filler
 		ptrace-flush "$1"
 		ptrace-shutdown --json "$1" >json 2>error || echo $? >status
