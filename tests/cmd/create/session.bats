@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
+# shellcheck disable=SC2086 # options that are several words
 # Sessions as such: followed, disturbed, ended in every way.
 
 load ../../support/helpers
@@ -28,21 +29,6 @@ is_live() {
 	[ "$(grep -c "$1" live)" -ge "$2" ]
 }
 
-@test "followed: every event comes at once, and reaches the log, too" {
-	traced_session "$me.a" -o run.log -- -w -W -n 100 -d hello
-	follow "$me.a"
-	ptrace-start "$me.a"
-	go
-	wait_until is_live '^traced.event ' 100
-	[ "$(grep -c "^traced.event $pid $pid 5 hello$" live)" -eq 100 ]
-	shut_down
-	wait "$follower"
-	[[ $(tail -n 1 live) == "end "*" 0 0" ]]
-	grep -q '^posix_trace_start ' live
-	grep -q '^posix_trace_stop ' live
-	[ "$(events run.log traced.event)" -eq 100 ]
-}
-
 @test "no event is flushed away before it is shown" {
 	local unshown=400 shown attempt=0
 	# A flush waits for who follows, but not for ever: on a busy machine somebody may be late,
@@ -60,14 +46,6 @@ is_live() {
 		[[ $(tail -n 1 live) == *" $unshown 0" ]]
 		[ "$(events run.log posix_trace_flush_start)" -ge 2 ]
 	done
-}
-
-@test "a plain stream can be followed, with what it holds already" {
-	record "$me.a" -- -n 10
-	follow "$me.a"
-	wait_until is_live '^traced.event ' 10
-	shut_down
-	[ "$(tail -n 1 live)" = "end 12 0 0" ]
 }
 
 @test "several follow; one is killed, the others go on" {
@@ -198,7 +176,6 @@ meet_nonsense() {
 		list) line=ptrace-list ;;
 		*) line="ptrace-$c $name" ;;
 		esac
-		# shellcheck disable=SC2086
 		run_split timeout "$patience" $line
 		echo "$kind: $line: $status" >>told
 		# One with a state says that it has lost much, each kind of loss once. The list meets the
@@ -291,7 +268,6 @@ naps() {
 		wait_until is_alone
 		names="$names $name"
 	done
-	# shellcheck disable=SC2086
 	ptrace-shutdown $names
 }
 

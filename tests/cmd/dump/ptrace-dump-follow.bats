@@ -294,7 +294,6 @@ shows() {
 }
 
 @test "what was missed before a clear remains missed" {
-	local controller
 	is_shown() {
 		ptrace-event --pid="$pid" here
 		has_line here
@@ -320,17 +319,7 @@ shows() {
 	grep -q "^ptrace-dump: $me: [0-9]* events lost in the stream" errors
 }
 
-@test "a session whose controller is killed is told apart from its end" {
-	begin
-	follow
-	wait_until has_line posix_trace_start
-	kill -KILL "$(ptrace-list --format=json | jq --arg me "$me" 'select(.session == $me).controller')"
-	ended 1
-	[ "$(wc -l <errors)" -eq 1 ]
-	grep -q "^ptrace-dump: $me: " errors
-}
-
-@test "all who follow a session that is killed say so" {
+@test "all who follow a session that is killed tell this apart from its end" {
 	begin
 	is_following() {
 		ptrace-stop "$me"
@@ -373,7 +362,6 @@ numbers() {
 }
 
 @test "all who follow, and who asks, are shown every event of a session without a log" {
-	local status n
 	traced_session "$me" --start -- -w -W -n 5
 	for n in 1 2 3; do
 		follow
