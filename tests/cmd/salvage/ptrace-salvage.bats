@@ -4,10 +4,8 @@
 
 load ../../support/helpers
 
-# The shared objects of root, by which the tests know that nobody else has unfinished streams.
-needs_own_directory() {
-	[ -z "$(ptrace-salvage --json)" ] || skip "others have unfinished streams"
-}
+# The tests know by the shared objects of root that nobody else has unfinished streams.
+[ -z "$("$PTRACE_BIN/ptrace-salvage" --json)" ] || lacking="others have unfinished streams"
 
 teardown() {
 	ptrace-salvage --all --discard >/dev/null 2>&1 || true
@@ -28,14 +26,12 @@ crash_flushed() {
 }
 
 @test "there is none: it says so" {
-	needs_own_directory
 	silently 0 ptrace-salvage
 	[ "$stdout" = "You have no unfinished streams." ]
 	reports 1 '*' ptrace-salvage 0123456789abcdef
 }
 
 @test "a log that is there is finished; list and doctor name it before" {
-	needs_own_directory
 	crash other.log
 	ptrace-salvage --all --discard
 	crash run.log
@@ -44,7 +40,6 @@ crash_flushed() {
 	[[ $stdout == *" events  "*"/run.log" && -z $stderr ]]
 	ptrace-doctor --json | jq -se 'any(.[]; .check == "unfinished" and .status == "note")'
 	# So do the commands that find the log without its end, but of another log they do not.
-	local c
 	for c in dump stat; do
 		exits 3 ptrace-$c run.log
 		[[ $stderr == *"has no end"*"an unfinished stream of process "*"'ptrace-salvage "*"' writes it" ]]
@@ -66,7 +61,6 @@ crash_flushed() {
 }
 
 @test "the stream of a log that was renamed or copied is named" {
-	needs_own_directory
 	crash_flushed run.log
 	mv run.log new.log
 	mkdir there
@@ -84,7 +78,6 @@ crash_flushed() {
 }
 
 @test "a log that is finished while its processes go on says so" {
-	needs_own_directory
 	listens run done ptrace-run -o run.log -- "$traced" -W -n 100
 	finds_keeper run.log
 	kills "$keeper" "$run"
@@ -116,8 +109,6 @@ gives_number() {
 }
 
 @test "a process that goes on and had recorded nothing yet has gone on" {
-	needs_own_directory
-	local how
 	for how in 'ptrace-salvage --all' 'ptrace-run -o other.log -- true'; do
 		traced_session "$me" -o run.log --start -- -w -W -n 100
 		kills_both run.log
@@ -130,7 +121,6 @@ gives_number() {
 }
 
 @test "another process that has got the ID of the target has not gone on" {
-	needs_own_directory
 	[ "$EUID" -eq 0 ] || skip "root only"
 	traced_session "$me" -o run.log --start -- -w
 	kills_both run.log
@@ -141,8 +131,6 @@ gives_number() {
 }
 
 @test "the log of a stream without a log says that its processes went on" {
-	needs_own_directory
-	local controller how
 	for how in salvage list; do
 		traced_session "$me.g" --start -- -w -n 2000000000 -p 1000
 		controller=$(controller "$me.g")
@@ -166,8 +154,6 @@ gives_number() {
 }
 
 @test "a stream that has no events yet is not listed, and --all ends it" {
-	needs_own_directory
-	local how
 	for how in --all '--all --discard'; do
 		traced_session "$me" --start -- -w -W -n 100
 		kills "$(controller "$me")"
@@ -186,7 +172,6 @@ gives_number() {
 }
 
 @test "streams that cannot be listed are not denied" {
-	needs_own_directory
 	crash run.log
 	local own=/dev/shm/posixtrace-$EUID c
 	local read_only='mount --bind /dev/shm /dev/shm; mount -o remount,ro,bind /dev/shm; "$@"'
@@ -206,8 +191,6 @@ gives_number() {
 }
 
 @test "a session that is gone: stat names what is unfinished" {
-	local controller
-	needs_own_directory
 	record "$me.g" -- -n 10
 	controller=$(controller "$me.g")
 	kills "$controller" "$pid"
@@ -215,8 +198,6 @@ gives_number() {
 }
 
 @test "every command says of a session that was killed what it left, at any time" {
-	local controller first c
-	needs_own_directory
 	for c in doctor start stop clear flush shutdown filter events dump "dump -f" stat; do
 		traced_start -w -W -n 10
 		controller=$(ptrace-create --pid="$pid" --name="$me.g" --start --json | jq .controller)
@@ -237,7 +218,6 @@ gives_number() {
 }
 
 @test "a log that is gone is written beside it, or to the file that is given" {
-	needs_own_directory
 	crash run.log
 	rm run.log
 	exits 0 ptrace-salvage --all
@@ -252,8 +232,6 @@ gives_number() {
 }
 
 @test "a new log for the rest of a log says that the events before it are missing" {
-	needs_own_directory
-	local before
 	crash_flushed run.log
 	before=$(ptrace-stat --json run.log | jq .counts.log_events)
 	[ "$before" -gt 100 ]
@@ -267,7 +245,6 @@ gives_number() {
 }
 
 @test "a new log for the rest of a rotated log says that the files before it are missing" {
-	needs_own_directory
 	crash_flushed run.log --log-rotate=16K
 	[ -e run.log.000001 ]
 	rm run.log*
@@ -277,8 +254,6 @@ gives_number() {
 }
 
 @test "a new log for the rest of a ring says how many events the ring had lost" {
-	needs_own_directory
-	local lost
 	crash_flushed run.log --log-full-policy=loop --log-max-size=16K
 	lost=$(ptrace-stat --json --allow-loss run.log | jq .counts.log_lost_events)
 	[ "$lost" -gt 100 ]
@@ -292,8 +267,6 @@ gives_number() {
 }
 
 @test "a new log for the rest of a log with --log-keep does not say that this deleted a file" {
-	needs_own_directory
-	local before
 	crash_flushed run.log --log-rotate=16K --log-keep=2
 	[[ -e run.log && -e run.log.000001 ]]
 	before=$(ptrace-stat --json --allow-loss run.log | jq .counts.log_events)
@@ -337,7 +310,6 @@ has_room() {
 }
 
 @test "a log that could not be written for a time, and that is salvaged, is complete" {
-	needs_own_directory
 	mkdir disk
 	mkfifo in
 	export -f finds_keeper fills_disk has_room is_ended kills_run
@@ -354,7 +326,6 @@ has_room() {
 }
 
 @test "a controller that is killed while the disk is full leaves the stream" {
-	needs_own_directory
 	mkdir disk
 	mkfifo in
 	export -f finds_keeper fills_disk has_room
@@ -371,7 +342,6 @@ has_room() {
 }
 
 @test "the message about a log that cannot be written names it and another way" {
-	needs_own_directory
 	crash_run run.log --name="$me" -- "$traced" -W -n 100
 	rm run.log
 	mkdir disk
@@ -388,7 +358,6 @@ has_room() {
 }
 
 @test "the stream of a rotated log is named, whichever of its files is asked" {
-	needs_own_directory
 	crash_flushed run.log --log-rotate=16K
 	[ -e run.log.000001 ]
 	for log in run.log "$(ls run.log* | tail -n 1)"; do
@@ -404,7 +373,6 @@ has_room() {
 }
 
 @test "a rerun keeps the unfinished log that it replaces" {
-	needs_own_directory
 	crash run.log
 	reports 0 "*/run.log.salvaged: is now the log of process *" ptrace-run -o run.log -- "$traced" -n 7
 	[ "$(events run.log traced.event)" -eq 7 ]
@@ -420,7 +388,6 @@ has_room() {
 }
 
 @test "a rerun keeps an unfinished log whose stream is gone, too" {
-	needs_own_directory
 	crash_flushed run.log
 	cp run.log unfinished.log
 	[[ $(ptrace-salvage --all) == *" $(($(events run.log) - $(events unfinished.log))) events  $PWD/run.log" ]]
@@ -462,7 +429,6 @@ has_room() {
 }
 
 @test "a rerun on a full disk names the stream of the log that it puts away" {
-	needs_own_directory
 	mkdir disk
 	mkfifo in
 	export -f finds_keeper fills_disk is_ended kills_run
@@ -479,8 +445,6 @@ has_room() {
 }
 
 @test "a rerun keeps all files of an unfinished log that was rotated" {
-	needs_own_directory
-	local expected name
 	for expected in 3000 3100; do
 		# It is the same log by the name of any of its files.
 		for name in run.log run.log.000001; do
@@ -497,8 +461,6 @@ has_room() {
 }
 
 @test "a rerun keeps an unfinished log whose first file is deleted" {
-	needs_own_directory
-	local name
 	for name in run.log.salvaged run.log.salvaged.2 run.log.salvaged.3; do
 		crash_run run.log --name="$me" --stream-full-policy=until-full --stream-min-size=1M --log-rotate=16K --log-keep=2 -- \
 			sh -c 'for i in 1 2 3 4; do "$0" -n 1000; ptrace-flush "$1"; done; exec "$0" -W -n 100' "$traced" "$me"
@@ -515,14 +477,12 @@ has_room() {
 }
 
 @test "a rotated log that is finished by another run, and goes on in its file, is not spoken of" {
-	needs_own_directory
 	crash_flushed run.log --log-rotate=16K
 	silently 0 ptrace-run -o other.log -- "$traced" -n 7
 	counts run.log traced.event=3100
 }
 
 @test "the next run salvages what is gone, and is silent about what stays" {
-	needs_own_directory
 	mkdir there
 	crash there/run.log
 	rm -r there
@@ -533,7 +493,6 @@ has_room() {
 }
 
 @test "a session without a log, killed, is salvaged or discarded" {
-	needs_own_directory
 	for how in --json --discard; do
 		traced_session "$me.a" --start -- -w -W -n 50
 		controller=$(controller "$me.a")
@@ -556,7 +515,6 @@ has_room() {
 }
 
 @test "a stream whose log was a FIFO is written like one without a log" {
-	needs_own_directory
 	mkfifo fifo
 	cat fifo >out &
 	pids="$pids $!"
@@ -571,7 +529,6 @@ has_room() {
 }
 
 @test "events keep their names if another session of the process ends before they are salvaged" {
-	needs_own_directory
 	traced_start -w -W -n 10
 	ptrace-create --pid="$pid" --name="$me.a" --start
 	ptrace-create --pid="$pid" --name="$me.b" --start
@@ -586,7 +543,6 @@ has_room() {
 }
 
 @test "a program that dies together with its keeper keeps its name" {
-	needs_own_directory
 	record "$me" -o run.log -- -n 10
 	finds_keeper run.log
 	ptrace-flush "$me"
@@ -598,7 +554,6 @@ has_room() {
 }
 
 @test "names that were removed are missing" {
-	needs_own_directory
 	[ -n "${PTRC_TEST_NUMBER-}" ] || skip "needs a /dev/shm of its own"
 	traced_session "$me.a" --start -- -w -W -n 10
 	go done
@@ -611,7 +566,6 @@ has_room() {
 }
 
 @test "a killed session that has only events of ptrace-event is salvaged" {
-	needs_own_directory
 	mkfifo go
 	begins script sh -c 'read -r line <go; for i in 1 2 3; do ptrace-event step "$i"; done; : >ran
 		exec sleep 1000'
@@ -632,7 +586,6 @@ has_room() {
 @test "what another pid namespace controls is not unfinished" {
 	[ "$EUID" -eq 0 ] || skip "root only"
 	unshare -pf true 2>/dev/null || skip "no pid namespaces"
-	needs_own_directory
 	listens other done unshare -pf --mount-proc "$(command -v ptrace-run)" -o run.log -- "$traced" -W -n 100
 	run_split ptrace-salvage
 	[ "$stdout" = "You have no unfinished streams." ]
@@ -646,7 +599,6 @@ has_room() {
 @test "of processes of a killed container the salvager knows nothing" {
 	[ "$EUID" -eq 0 ] || skip "root only"
 	unshare -pf true 2>/dev/null || skip "no pid namespaces"
-	needs_own_directory
 	sleeper
 	# shellcheck disable=SC2016 # the inner shell's
 	listens other done unshare -pf --mount-proc "$(command -v ptrace-run)" -o run.log \
@@ -662,7 +614,6 @@ has_room() {
 
 @test "a process that has the ID of a traced one by now is not taken for that" {
 	[ "$EUID" -eq 0 ] || skip "root only"
-	needs_own_directory
 	traced_session "$me.a" --start -o a.log --stream-full-policy=until-full --stream-min-size=1M -- -w -W -n 100
 	finds_keeper a.log
 	kill -STOP "$keeper"
@@ -677,7 +628,6 @@ has_room() {
 
 @test "a thread that has the ID of a traced one by now does not give it its name" {
 	[ "$EUID" -eq 0 ] || skip "root only"
-	needs_own_directory
 	cp "$traced" other
 	begins pid "$traced" -t 1 -n 1000000 -p 1000
 	disown "$pid"
@@ -698,7 +648,6 @@ has_room() {
 @test "what root recorded of another user's process is salvaged by that user, and root is told so" {
 	[ "$EUID" -eq 0 ] || skip "root only"
 	command -v setpriv >/dev/null || skip "no setpriv"
-	needs_own_directory
 	local user="setpriv --reuid=54321 --regid=54321 --clear-groups" controller id left
 	cp "$traced" "$(command -v ptrace-salvage)" .
 	mkdir -m 777 theirs
@@ -735,7 +684,6 @@ has_room() {
 }
 
 @test "the new log is a new file, and not standard output" {
-	local to
 	mkfifo fifo
 	mkdir sub
 	for to in /dev/stdout /dev/null fifo . .. sub sub/; do
@@ -745,7 +693,6 @@ has_room() {
 }
 
 @test "a log that was cut after the crash: the rest is written beside it, once" {
-	needs_own_directory
 	crash run.log
 	truncate -s 1000 run.log
 	silently 0 ptrace-salvage --all
