@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
+# shellcheck disable=SC2086 # options that are several words
 # Takes long, as it starts more than a thousand commands: nearly every option is tried with several values.
 
 load ../../support/helpers
@@ -225,7 +226,6 @@ has_unseen() {
 	[ "$(count --where='time > "2 days ago" && time < "now"')" -eq 5 ]
 	reports 2 "*'tomorrow' is not a time such as *" ptrace-dump --since=tomorrow run.log
 	# The message has each form that there is, and each that it has is one.
-	local forms form
 	forms=${stderr##*such as }
 	forms=${forms%%. Try*}
 	IFS=, read -ra forms <<<"${forms/ or/,}"
@@ -259,7 +259,6 @@ has_unseen() {
 		ptrace-dump --relative -e '*' --last="$count" parts.log | diff <(tail -n "$count" text) -
 	done
 	for options in '--json --relative' '--utc --relative' '--json --header=always'; do
-		# shellcheck disable=SC2086 # words
 		reports 2 '*' ptrace-dump $options run.log
 	done
 }
@@ -269,9 +268,7 @@ has_unseen() {
 	cp run.log other.log
 	for options in '' --relative --utc --last=2 --fields=event,time,pid,data '--fields=len,event --relative' \
 		other.log '--around=traced.event --context=0s,0s'; do
-		# shellcheck disable=SC2086 # words
 		ptrace-dump --header=always -e traced.event $options run.log >text
-		# shellcheck disable=SC2086
 		ptrace-dump --format=text -e traced.event $options run.log >plain
 		[ "$(wc -l <text)" -eq "$(($(wc -l <plain) + 1))" ]
 		head -n 1 text >header
@@ -319,7 +316,6 @@ has_unseen() {
 }
 
 @test "--last of several logs: what was last in all, however far from the end of its log" {
-	local options
 	ptrace-run -o old.log -- ptrace-event rare old
 	ptrace-run --no-loss -o long.log -- sh -c 'ptrace-event rare 1; "$0" -n 30000
 		ptrace-event rare 2; "$0" -n 30000; ptrace-event rare 3' "$traced"
@@ -642,9 +638,7 @@ make_damaged() {
 	# Whatever is shown of the events, and whoever formats them.
 	for options in '' --count --json '--fields=event' '--threads=1' '--threads=3' --summary \
 		'--last=20' "--to-log=$BATS_TEST_TMPDIR/copy.log --force" "--user --count"; do
-		# shellcheck disable=SC2086 # several options
 		reports 3 "x: the data of 3 events has 2 bytes, the layout wants 3" ptrace-dump --strict $options "${decode[@]}" a.log
-		# shellcheck disable=SC2086
 		silently 0 ptrace-dump --strict $options --decode='z=json' --decode='y=x8[4] bytes' a.log
 	done
 	[ "$(ptrace-dump --strict --count --json "${decode[@]}" a.log 2>/dev/null |
@@ -905,8 +899,7 @@ make_damaged() {
 		prints 1 0 ptrace-dump --count --where="$where" run.log
 		[ "$stderr" = "$message" ]
 	done
-	exits 1 ptrace-dump --where='event ~ "trac.*" || event =~ "^trac.e[vd]nt"' run.log
-	[ -z "$stdout" ]
+	prints 1 '' ptrace-dump --where='event ~ "trac.*" || event =~ "^trac.e[vd]nt"' run.log
 	[ "$(sort stderr.txt | uniq -c | grep -c 'no event type has such a name$')" -eq 2 ]
 	# Other events may be shown.
 	for where in 'event != "traced.evnt"' 'event == "traced.evnt" || event == "traced.event"' \
@@ -970,41 +963,8 @@ make_damaged() {
 	reports 1 "standard input: a trace log that was cut off within its first bytes" ptrace-dump - < <(head -c 20 run.log)
 }
 
-@test "a log that was cut shows what is left, with exit status 3" {
-	ptrace-run -o run.log -- "$traced" -n 100000
-	size=$(stat -c %s run.log)
-	for part in 9 5 2; do
-		head -c "$((size * part / 10))" run.log >cut.log
-		reports 3 '*' ptrace-dump --count --format=text cut.log
-		[ "$stdout" -lt 100000 ]
-	done
-	head -c "$((size / 2))" run.log >cut.log
-	[ "$(ptrace-dump -e traced.event --last=1 --allow-loss cut.log 2>/dev/null |
-		jq -r .data)" -gt 10000 ]
-	exits 0 ptrace-dump --allow-loss --count cut.log
-}
-
-@test "a log with a flipped byte shows what is intact, with exit status 3" {
-	ptrace-run -o run.log --stream-min-size=32M -- "$traced" -n 20000 -s 100
-	size=$(stat -c %s run.log)
-	for part in 3 5 7; do
-		cp run.log bad.log
-		at=$((size * part / 10))
-		flips bad.log 255 "$at"
-		reports 3 "*events not readable, as the log is damaged*" ptrace-dump --verify bad.log
-		[[ $stdout == *" events, data incomplete" ]]
-		# One packet at most is missing, of some 256 KiB.
-		[ "${stdout%% *}" -gt 17000 ]
-		# An OVERFLOW and a RESUME stand for what is missing.
-		[ "$(ptrace-dump --format=text bad.log 2>/dev/null | wc -l)" -eq $((${stdout%% *} + 2)) ]
-		# That is what the log says of itself.
-		[ "$(ptrace-dump --count bad.log)" = "$(ptrace-dump --count run.log)" ]
-	done
-}
-
 @test "a gap by damage stands in its place, with its times and its number of events" {
 	for options in '' '--log-full-policy=loop --log-max-size=8M'; do
-		# shellcheck disable=SC2086 # several options
 		ptrace-run -o run.log $options -- "$traced" -n 100000
 		all=$(ptrace-dump --count --format=text run.log)
 		# In the second of three packets.
@@ -1104,7 +1064,6 @@ make_damaged() {
 }
 
 @test "a pattern with many stars is compared at once, whichever option has it" {
-	local name glob
 	name=$(printf 'a%.0s' {1..200})
 	glob=$(printf '*a%.0s' {1..40})b
 	ptrace-run -o run.log -- "$traced" -e "$name" -n 1
