@@ -57,15 +57,34 @@ static void read_ring(int64_t until_ns)
 	found = ptrc_perf_records_until(records, until_ns, &found_count);
 }
 
-static void forget(void *arg, const struct posixtrace_log_process *p,
-		   const struct posixtrace_log_mapping *m, bool is_addition)
-{
-	size_t *told = arg;
+static struct ptrc_os_processes *processes;
+/* What was told last. */
+static struct {
+	size_t count;
+	pid_t pid, parent;
+	int64_t from_ns;
+	char name[16], program[32];
+	unsigned long mappings;
+	bool has_line;
+	size_t line_bytes;
+} last;
 
+static void note(__attribute__((unused)) void *arg, const struct posixtrace_log_process *p,
+		 const struct posixtrace_log_mapping *m, bool is_addition)
+{
 	CHECK(!is_addition);
 	for (unsigned long i = 0; i < p->pp_mapping_count; i++)
 		CHECK_EQ(m[i].pm_path_size, strlen(m[i].pm_path));
-	++*told;
+	last.count++;
+	last.pid = p->pp_pid;
+	last.parent = p->pp_parent_pid;
+	last.from_ns = p->pp_from.tv_sec * INT64_C(1000000000) + p->pp_from.tv_nsec;
+	last.mappings = p->pp_mapping_count;
+	last.has_line = p->pp_has_command_line;
+	last.line_bytes = p->pp_command_line_size;
+	snprintf(last.name, sizeof(last.name), "%.*s", (int)p->pp_name_size, p->pp_name);
+	snprintf(last.program, sizeof(last.program), "%.*s", (int)p->pp_executable_size,
+		 p->pp_executable ? p->pp_executable : "");
 }
 
 static void put(const void *bytes, size_t count)
@@ -383,16 +402,13 @@ TEST(callers_are_those_that_the_c_library_finds, "")
 	struct ptrc_perf_record r = {.kind = PTRC_PERF_SAMPLE, .pid = getpid()};
 	struct ptrc_cli_reason why;
 	struct ptrc_unwinder *u = ptrc_unwinder_new(&why);
-	size_t told = 0;
-	struct ptrc_os_processes *processes = ptrc_os_processes_new(true, forget, &told);
 	uint64_t addresses[64];
 	struct ptrc_unwound out = {.addresses = addresses, .max = 64};
 	int first = 0;
 
-	if (!u) {
-		ptrc_os_processes_free(processes);
+	if (!u)
 		SKIP(why.text);
-	}
+	processes = ptrc_os_processes_new(true, note, NULL);
 	descend(&s, DEEP);
 	r.stack.copy = &s.copy;
 	/* Nothing is known of the process: the instruction is all. */
@@ -514,88 +530,88 @@ TEST(texts_of_records_stay_as_long_as_these, "")
 	end_ring();
 }
 
-static struct ptrc_perf_record fork_of(int parent, int child, int64_t ns)
-{
-	struct ptrc_perf_record r = {
-		.kind = PTRC_PERF_FORK, .ns = ns, .pid = parent, .tid = parent};
+/* ---- processes ---- */
 
-	r.child.pid = r.child.tid = child;
-	return r;
+static const struct ptrc_perf_mapping shell = {.path = "/bin/shell"},
+				      other = {.path = "/bin/other"};
+
+/* The process was told last, as the one with the number `count`, with this name and program. */
+static void check_told(size_t count, pid_t pid, const char *name, const char *program)
+{
+	CHECK_EQ(last.count, count);
+	CHECK_EQ(last.pid, pid);
+	CHECK_STR_EQ(last.name, name);
+	CHECK_STR_EQ(last.program, program);
 }
 
-/* What was told last. */
-struct last {
-	size_t count;
-	pid_t pid, parent;
-	int64_t from_ns;
-	char name[16], program[32];
-	unsigned long mappings;
-	bool has_line;
-	size_t line_bytes;
-};
-
-static void note(void *arg, const struct posixtrace_log_process *p,
-		 const struct posixtrace_log_mapping *m, bool is_addition)
+/* Each of these is a record of the kernel. */
+static void executes(pid_t pid, const char *name, int64_t ns)
 {
-	struct last *last = arg;
+	struct ptrc_perf_record r = {.kind = PTRC_PERF_EXEC, .ns = ns, .pid = pid, .tid = pid};
 
-	(void)m;
-	CHECK(!is_addition);
-	last->count++;
-	last->pid = p->pp_pid;
-	last->parent = p->pp_parent_pid;
-	last->from_ns = p->pp_from.tv_sec * INT64_C(1000000000) + p->pp_from.tv_nsec;
-	last->mappings = p->pp_mapping_count;
-	last->has_line = p->pp_has_command_line;
-	last->line_bytes = p->pp_command_line_size;
-	snprintf(last->name, sizeof(last->name), "%.*s", (int)p->pp_name_size, p->pp_name);
-	snprintf(last->program, sizeof(last->program), "%.*s", (int)p->pp_executable_size,
-		 p->pp_executable ? p->pp_executable : "");
+	strcpy(r.name, name);
+	ptrc_os_processes_take(processes, &r);
+}
+
+static void maps(pid_t pid, const struct ptrc_perf_mapping *mapping)
+{
+	const struct ptrc_perf_record r = {
+		.kind = PTRC_PERF_MAPPING, .pid = pid, .tid = pid, .mapping = mapping};
+
+	ptrc_os_processes_take(processes, &r);
+}
+
+static void forks(pid_t parent, pid_t child, pid_t thread, int64_t ns)
+{
+	const struct ptrc_perf_record r = {.kind = PTRC_PERF_FORK,
+					   .ns = ns,
+					   .pid = parent,
+					   .tid = parent,
+					   .child = {.pid = child, .tid = thread}};
+
+	ptrc_os_processes_take(processes, &r);
+}
+
+/* Whether the process has ended with the thread. */
+static bool ends(pid_t pid, pid_t tid)
+{
+	const struct ptrc_perf_record r = {.kind = PTRC_PERF_EXIT, .pid = pid, .tid = tid};
+
+	return ptrc_os_processes_take(processes, &r);
+}
+
+/* A process 10 that executes /bin/shell, of which it is told. */
+static void begin_shell(void)
+{
+	processes = ptrc_os_processes_new(true, note, NULL);
+	ptrc_os_processes_add_child(processes, 10, 1);
+	executes(10, "shell", 2);
+	CHECK_EQ(last.count, 0);
+	/* Its program is known only now. */
+	maps(10, &shell);
+	check_told(1, 10, "shell", "/bin/shell");
 }
 
 TEST(a_child_is_like_its_parent_until_it_executes, "")
 {
-	static const struct ptrc_perf_mapping program = {.path = "/bin/shell"},
-					      other = {.path = "/bin/other"};
-	struct last last = {0};
-	struct ptrc_os_processes *processes = ptrc_os_processes_new(true, note, &last);
-	struct ptrc_perf_record exec = {
-		.kind = PTRC_PERF_EXEC, .pid = 10, .tid = 10, .name = "shell"};
-	struct ptrc_perf_record mapping = {
-		.kind = PTRC_PERF_MAPPING, .pid = 10, .tid = 10, .mapping = &program};
-	struct ptrc_perf_record end = {.kind = PTRC_PERF_EXIT, .pid = 11, .tid = 11};
-	struct ptrc_perf_record r;
-
-	ptrc_os_processes_add_child(processes, 10, 1);
-	ptrc_os_processes_take(processes, &exec);
-	CHECK_EQ(last.count, 0);
-	/* It is told as soon as its program is known. */
-	ptrc_os_processes_take(processes, &mapping);
-	CHECK(last.count == 1 && last.pid == 10);
-	r = fork_of(10, 11, 5);
-	ptrc_os_processes_take(processes, &r);
-	r = fork_of(10, 12, 6);
-	ptrc_os_processes_take(processes, &r);
+	begin_shell();
+	forks(10, 11, 11, 5);
+	forks(10, 12, 12, 6);
 	/* One ends as a copy of its parent. */
-	ptrc_os_processes_take(processes, &end);
-	CHECK(last.count == 2 && last.pid == 11 && last.parent == 10);
-	CHECK(!strcmp(last.name, "shell") && !strcmp(last.program, "/bin/shell"));
+	ends(11, 11);
+	check_told(2, 11, "shell", "/bin/shell");
+	CHECK_EQ(last.parent, 10);
 	/* The other one executes first, and has no samples: of the copy nothing is told. */
-	exec.pid = exec.tid = mapping.pid = mapping.tid = end.pid = end.tid = 12;
-	strcpy(exec.name, "other");
-	mapping.mapping = &other;
-	ptrc_os_processes_take(processes, &exec);
+	executes(12, "other", 7);
 	CHECK_EQ(last.count, 2);
-	ptrc_os_processes_take(processes, &mapping);
+	maps(12, &other);
 	CHECK_EQ(last.count, 3);
 	/* A thread that ends is not the process. */
-	end.tid = 13;
-	ptrc_os_processes_take(processes, &end);
+	ends(12, 13);
 	CHECK_EQ(last.count, 3);
-	end.tid = 12;
-	ptrc_os_processes_take(processes, &end);
-	CHECK(last.count == 4 && last.pid == 12 && last.mappings == 1);
-	CHECK(!strcmp(last.name, "other") && !strcmp(last.program, "/bin/other"));
+	ends(12, 12);
+	check_told(4, 12, "other", "/bin/other");
+	CHECK_EQ(last.mappings, 1);
 	ptrc_os_processes_tell_rest(processes);
 	CHECK(last.count == 5 && last.pid == 10);
 	ptrc_os_processes_free(processes);
@@ -604,78 +620,40 @@ TEST(a_child_is_like_its_parent_until_it_executes, "")
 /* Its samples before the exec are those of the program of its parent, and need that program's mappings. */
 TEST(a_child_with_samples_before_it_executes_is_told_as_a_copy, "")
 {
-	static const struct ptrc_perf_mapping program = {.path = "/bin/shell"},
-					      other = {.path = "/bin/other"};
-	struct last last = {0};
-	struct ptrc_os_processes *processes = ptrc_os_processes_new(true, note, &last);
-	struct ptrc_perf_record exec = {
-		.kind = PTRC_PERF_EXEC, .ns = 2, .pid = 10, .tid = 10, .name = "shell"};
-	struct ptrc_perf_record mapping = {
-		.kind = PTRC_PERF_MAPPING, .pid = 10, .tid = 10, .mapping = &program};
-	struct ptrc_perf_record sample = {.kind = PTRC_PERF_SAMPLE, .ns = 6, .pid = 11, .tid = 11};
-	struct ptrc_perf_record r = fork_of(10, 11, 5);
+	const struct ptrc_perf_record sample = {
+		.kind = PTRC_PERF_SAMPLE, .ns = 6, .pid = 11, .tid = 11};
 
-	ptrc_os_processes_add_child(processes, 10, 1);
-	ptrc_os_processes_take(processes, &exec);
-	ptrc_os_processes_take(processes, &mapping);
-	ptrc_os_processes_take(processes, &r);
+	begin_shell();
+	forks(10, 11, 11, 5);
 	CHECK_EQ(last.count, 1);
 	/* Now the keeper may find the sample, so it has to know the copy. */
 	for (int i = 0; i < 2; i++)
 		ptrc_os_processes_take(processes, &sample);
-	CHECK(last.count == 2 && last.pid == 11 && last.parent == 10 && last.from_ns == 5);
-	CHECK(!strcmp(last.name, "shell") && !strcmp(last.program, "/bin/shell"));
-	CHECK_EQ(last.mappings, 1);
-	exec.ns = 7;
-	exec.pid = exec.tid = mapping.pid = mapping.tid = 11;
-	strcpy(exec.name, "other");
-	mapping.mapping = &other;
-	ptrc_os_processes_take(processes, &exec);
+	check_told(2, 11, "shell", "/bin/shell");
+	CHECK(last.parent == 10 && last.from_ns == 5 && last.mappings == 1);
+	executes(11, "other", 7);
 	CHECK_EQ(last.count, 2);
-	ptrc_os_processes_take(processes, &mapping);
-	CHECK(last.count == 3 && last.pid == 11 && last.from_ns == 7);
-	CHECK(!strcmp(last.name, "other") && !strcmp(last.program, "/bin/other"));
+	maps(11, &other);
+	check_told(3, 11, "other", "/bin/other");
+	CHECK_EQ(last.from_ns, 7);
 	ptrc_os_processes_free(processes);
-}
-
-static struct ptrc_perf_record exit_of(int pid, int tid)
-{
-	return (struct ptrc_perf_record){.kind = PTRC_PERF_EXIT, .pid = pid, .tid = tid};
 }
 
 /* The first thread may end before others, which may then execute a program. */
 TEST(a_process_ends_with_its_last_thread, "")
 {
-	static const struct ptrc_perf_mapping program = {.path = "/bin/x"};
-	struct last last = {0};
-	struct ptrc_os_processes *processes = ptrc_os_processes_new(true, note, &last);
-	struct ptrc_perf_record exec = {
-		.kind = PTRC_PERF_EXEC, .pid = 10, .tid = 10, .name = "first"};
-	const struct ptrc_perf_record mapping = {
-		.kind = PTRC_PERF_MAPPING, .pid = 10, .tid = 10, .mapping = &program};
-	struct ptrc_perf_record r = fork_of(10, 10, 5);
-
-	ptrc_os_processes_add_child(processes, 10, 1);
-	ptrc_os_processes_take(processes, &exec);
-	ptrc_os_processes_take(processes, &mapping);
-	CHECK_EQ(last.count, 1);
-	for (int tid = 11; tid <= 13; tid++) {
-		r.child.tid = tid;
-		ptrc_os_processes_take(processes, &r);
-	}
-	for (int tid = 10; tid <= 12; tid++) {
-		r = exit_of(10, tid);
-		CHECK(!ptrc_os_processes_take(processes, &r));
-	}
+	begin_shell();
+	for (int tid = 11; tid <= 13; tid++)
+		forks(10, 10, tid, 5);
+	for (int tid = 10; tid <= 12; tid++)
+		CHECK(!ends(10, tid));
 	CHECK_EQ(last.count, 1);
 	/* The last thread gets the ID of the first one, and is now alone. */
-	strcpy(exec.name, "second");
-	ptrc_os_processes_take(processes, &exec);
-	CHECK(last.count == 2 && !strcmp(last.name, "first"));
-	ptrc_os_processes_take(processes, &mapping);
-	CHECK(last.count == 3 && !strcmp(last.name, "second"));
-	r = exit_of(10, 10);
-	CHECK(ptrc_os_processes_take(processes, &r));
+	executes(10, "second", 6);
+	check_told(2, 10, "shell", "/bin/shell");
+	maps(10, &other);
+	check_told(3, 10, "second", "/bin/other");
+	CHECK(ends(10, 10));
 	CHECK_EQ(last.count, 4);
 	ptrc_os_processes_tell_rest(processes);
 	CHECK_EQ(last.count, 4);
@@ -685,38 +663,20 @@ TEST(a_process_ends_with_its_last_thread, "")
 /* Records of the starts of threads may be lost. */
 TEST(a_process_with_unknown_threads_ends_with_its_first_one, "")
 {
-	struct last last = {0};
-	struct ptrc_os_processes *processes = ptrc_os_processes_new(true, note, &last);
-	const struct ptrc_perf_record exec = {
-		.kind = PTRC_PERF_EXEC, .pid = 10, .tid = 10, .name = "first"};
-	const struct ptrc_perf_mapping program = {.address = 0x1000, .bytes = 0x1000, .path = "/p"};
-	const struct ptrc_perf_record mapping = {
-		.kind = PTRC_PERF_MAPPING, .pid = 10, .tid = 10, .mapping = &program};
-	struct ptrc_perf_record r;
-
-	ptrc_os_processes_add_child(processes, 10, 1);
-	ptrc_os_processes_take(processes, &exec);
-	ptrc_os_processes_take(processes, &mapping);
-	for (int tid = 12; tid > 10; tid--) {
-		r = exit_of(10, tid);
-		CHECK(!ptrc_os_processes_take(processes, &r));
-	}
+	begin_shell();
+	CHECK(!ends(10, 12) && !ends(10, 11));
 	CHECK_EQ(last.count, 1);
-	r = exit_of(10, 10);
-	CHECK(ptrc_os_processes_take(processes, &r));
+	CHECK(ends(10, 10));
 	CHECK_EQ(last.count, 2);
 	ptrc_os_processes_free(processes);
 }
 
 TEST(a_child_of_a_process_that_ran_already_has_its_command_line, "")
 {
-	struct last last = {0};
-	struct ptrc_os_processes *processes = ptrc_os_processes_new(false, note, &last);
-	struct ptrc_perf_record r = fork_of(getpid(), 4194304 - 1, 5);
-
+	processes = ptrc_os_processes_new(false, note, NULL);
 	ptrc_os_processes_add_running(processes, getpid());
 	ptrc_os_processes_leave_to_keeper(processes, getpid());
-	ptrc_os_processes_take(processes, &r);
+	forks(getpid(), 4194304 - 1, 4194304 - 1, 5);
 	ptrc_os_processes_tell_rest(processes);
 	CHECK(last.count == 1 && last.has_line);
 	CHECK_GT(last.line_bytes, strlen("test_os"));
@@ -725,30 +685,24 @@ TEST(a_child_of_a_process_that_ran_already_has_its_command_line, "")
 
 TEST(a_command_line_that_is_found_too_late_is_not_that_of_the_program_before, "")
 {
-	static const struct ptrc_perf_mapping program = {.path = "/bin/x"};
 	const int self = getpid();
 
 	/* The second program comes long after the look, or before it. */
 	for (int is_late = 0; is_late <= 1; is_late++) {
-		struct last last = {0};
-		struct ptrc_os_processes *processes = ptrc_os_processes_new(false, note, &last);
 		int64_t now = ptrc_now_ns();
-		struct ptrc_perf_record exec = {
-			.kind = PTRC_PERF_EXEC, .ns = now, .pid = self, .tid = self, .name = "x"};
-		struct ptrc_perf_record mapping = {
-			.kind = PTRC_PERF_MAPPING, .pid = self, .tid = self, .mapping = &program};
 
+		last.count = 0;
+		processes = ptrc_os_processes_new(false, note, NULL);
 		ptrc_os_processes_add_child(processes, self, now);
 		CHECK(ptrc_os_processes_look(processes, self, now));
-		ptrc_os_processes_take(processes, &exec);
-		ptrc_os_processes_take(processes, &mapping);
+		executes(self, "x", now);
+		maps(self, &shell);
 		CHECK(last.count == 1 && last.has_line);
-		exec.ns = is_late ? now + 1 : now + 10000000000;
-		ptrc_os_processes_take(processes, &exec);
+		executes(self, "x", is_late ? now + 1 : now + 10000000000);
 		CHECK_EQ(last.count, 2);
 		CHECK_EQ(last.has_line, !is_late);
 		/* If the look was after the second exec, its line is that of the second program. */
-		ptrc_os_processes_take(processes, &mapping);
+		maps(self, &shell);
 		ptrc_os_processes_tell_rest(processes);
 		CHECK_EQ(last.count, 4);
 		CHECK_EQ(last.has_line, is_late);
@@ -767,26 +721,22 @@ TEST(a_return_address_outside_all_code_is_no_caller, "")
 	/* No processes have these numbers, so nothing can be read of their mappings. */
 	const int gone = 4194304 - 3, child = 4194304 - 1;
 	const uint64_t noise[] = {0x1500, 0x9fff, 0x2fff, 0xa000, 0x1000}, all_noise[] = {5, 6};
-	size_t told = 0;
-	struct ptrc_os_processes *processes = ptrc_os_processes_new(true, forget, &told);
-	struct ptrc_perf_record r = {.kind = PTRC_PERF_EXEC, .pid = gone, .tid = gone, .name = "x"};
+	const struct ptrc_perf_record loss = {.kind = PTRC_PERF_LOST, .lost = 1};
 	struct ptrc_perf_record sample = {.kind = PTRC_PERF_SAMPLE, .pid = gone, .tid = gone};
 
+	processes = ptrc_os_processes_new(true, note, NULL);
 	sample.stack.addresses = noise;
 	sample.stack.count = 5;
 	/* Nothing is known of its mappings. */
 	ptrc_os_processes_add_child(processes, gone, 1);
 	CHECK_EQ(ptrc_os_processes_callers(processes, &sample), 5);
-	ptrc_os_processes_take(processes, &r);
-	r = (struct ptrc_perf_record){.kind = PTRC_PERF_MAPPING, .pid = gone, .mapping = &program};
-	ptrc_os_processes_take(processes, &r);
+	executes(gone, "x", 0);
+	maps(gone, &program);
 	CHECK_EQ(ptrc_os_processes_callers(processes, &sample), 1);
-	r.mapping = &library;
-	ptrc_os_processes_take(processes, &r);
+	maps(gone, &library);
 	CHECK_EQ(ptrc_os_processes_callers(processes, &sample), 3);
 	/* A child has what its parent has. */
-	r = fork_of(gone, child, 5);
-	ptrc_os_processes_take(processes, &r);
+	forks(gone, child, child, 5);
 	sample.pid = child;
 	CHECK_EQ(ptrc_os_processes_callers(processes, &sample), 3);
 	sample.stack.addresses = all_noise;
@@ -796,8 +746,7 @@ TEST(a_return_address_outside_all_code_is_no_caller, "")
 	CHECK_EQ(ptrc_os_processes_callers(processes, &sample), 0);
 	/* Mappings may be among what was lost. */
 	sample.stack.count = 2;
-	r = (struct ptrc_perf_record){.kind = PTRC_PERF_LOST, .lost = 1};
-	ptrc_os_processes_take(processes, &r);
+	ptrc_os_processes_take(processes, &loss);
 	CHECK_EQ(ptrc_os_processes_callers(processes, &sample), 2);
 	ptrc_os_processes_free(processes);
 }
