@@ -23,4 +23,12 @@ static inline void knows_type(struct ptrc_reader *r, trace_event_id_t id, const 
 	r->types[id] = type;
 }
 
+/* JSON with ' in place of ", for strings in C. */
+static inline const char *single_quoted(char *json)
+{
+	for (char *c = json; (c = strchr(c, '"'));)
+		*c = '\'';
+	return json;
+}
+
 #endif

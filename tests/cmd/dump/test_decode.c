@@ -40,6 +40,7 @@ static void see(const char *layout, const void *data, size_t size)
 	view.is_decoded = false;
 }
 
+/* The value of "data". */
 static const char *json(const char *layout, const void *data, size_t size)
 {
 	static struct ptrc_buffer b;
@@ -49,7 +50,7 @@ static const char *json(const char *layout, const void *data, size_t size)
 	b.used = 0;
 	ptrc_layout_json(&j, view.layout, ptrc_view_decode(&view));
 	ptrc_buffer_char(&b, '\0');
-	return b.bytes;
+	return single_quoted(b.bytes + strlen("\"data\":"));
 }
 
 static const char *text(const char *layout, const void *data, size_t size)
@@ -91,28 +92,27 @@ TEST(arrays, "")
 	const char layout[] = "u8 a, u32[3] b, i16[2] c, f64[1] d, bool[3] e, x64 f";
 
 	CHECK_STR_EQ(json(layout, &v, sizeof(v)),
-		     "\"data\":{\"a\":1,\"b\":[2,3,4000000000],\"c\":[-1,5],\"d\":[0.5],"
-		     "\"e\":[true,false,true],\"f\":\"0x6\"}");
+		     "{'a':1,'b':[2,3,4000000000],'c':[-1,5],'d':[0.5],'e':[true,false,true],"
+		     "'f':'0x6'}");
 	CHECK_STR_EQ(text(layout, &v, sizeof(v)),
 		     "a=1 b=[2,3,4000000000] c=[-1,5] d=[0.5] e=[true,false,true] f=0x6");
 	CHECK(holds("data.b[0] == 2 && data.b[2] == 4000000000 && data.c[0] < 0"));
 	CHECK(holds("data.e[0] && !data.e[1] && data.b"));
 	/* What an element does not tell, the bytes of all do. */
-	CHECK_STR_EQ(json("bool[2] a", "\1\2", 2),
-		     "\"data\":{\"a\":[true,true],\"a_hex\":\"0102\"}");
+	CHECK_STR_EQ(json("bool[2] a", "\1\2", 2), "{'a':[true,true],'a_hex':'0102'}");
 }
 
 TEST(arrays_of_all_that_is_left, "")
 {
 	static const uint32_t v[] = {7, 2, 3, 4};
 
-	CHECK_STR_EQ(json("u16 n, u32[] rest", v, 12), "\"data\":{\"n\":7,\"rest\":[2,3]}");
+	CHECK_STR_EQ(json("u16 n, u32[] rest", v, 12), "{'n':7,'rest':[2,3]}");
 	CHECK(holds("data.rest[1] == 3") && !holds("data.rest[2] == 4") && holds("data.rest"));
 	CHECK_STR_EQ(text("u16 n, u32[] rest", v, 16), "n=7 rest=[2,3,4]");
 	CHECK_EQ(view.decoded.error, PTRC_LAYOUT_FITS);
 	CHECK(holds("data.rest[2] == 4"));
 	/* None is as good. */
-	CHECK_STR_EQ(json("u16 n, u32[] rest", v, 4), "\"data\":{\"n\":7,\"rest\":[]}");
+	CHECK_STR_EQ(json("u16 n, u32[] rest", v, 4), "{'n':7,'rest':[]}");
 	CHECK(!holds("data.rest"));
 	CHECK_STR_EQ(text("u32[] rest", v, 0), "rest=[]");
 	CHECK_EQ(view.decoded.error, PTRC_LAYOUT_FITS);
@@ -135,7 +135,7 @@ TEST(addresses_of_code, "")
 
 	/* As x64, and aligned like that. */
 	CHECK_STR_EQ(json("code at, caller[2] from", v, sizeof(v)),
-		     "\"data\":{\"at\":\"0x401136\",\"from\":[\"0x0\",\"0xffffffffffffffff\"]}");
+		     "{'at':'0x401136','from':['0x0','0xffffffffffffffff']}");
 	CHECK_STR_EQ(text("code at, caller[2] from", v, sizeof(v)),
 		     "at=0x401136 from=[0x0,0xffffffffffffffff]");
 	CHECK(holds("data.at == 0x401136 && data.from[0] == 0"));
@@ -157,14 +157,13 @@ TEST(enums_show_names, "")
 		int32_t c[2];
 	} v = {4, -1, {0, -7}}, w = {9, 2, {0, 0}};
 
-	CHECK_STR_EQ(json(layout, &v, sizeof(v)),
-		     "\"data\":{\"a\":\"busy\",\"b\":\"low\",\"c\":[\"x\",-7]}");
+	CHECK_STR_EQ(json(layout, &v, sizeof(v)), "{'a':'busy','b':'low','c':['x',-7]}");
 	CHECK_STR_EQ(text(layout, &v, sizeof(v)), "a=busy b=low c=[x,-7]");
 	CHECK(holds("data.a == 'busy' && data.a == 4 && data.a > 3 && data.a != 'idle'"));
 	CHECK(holds("data.b == -1 && data.b == 'low' && data.a =~ '^bu' && data.a ~ '*y'"));
 	CHECK(holds("data.c[0] == 'x' && data.c[0] == 0 && data.c[1] == -7 && !data.c[0]"));
 	CHECK(!holds("data.a == 'same'") && !holds("data.a == 0"));
-	CHECK_STR_EQ(json(layout, &w, sizeof(w)), "\"data\":{\"a\":9,\"b\":2,\"c\":[\"x\",\"x\"]}");
+	CHECK_STR_EQ(json(layout, &w, sizeof(w)), "{'a':9,'b':2,'c':['x','x']}");
 	CHECK(holds("data.a == 9 && data.b == 2"));
 }
 
@@ -187,15 +186,14 @@ TEST(bit_fields_of_every_size_and_place, "")
 
 	CHECK_STR_EQ(json("u32 a:3, u32 b:7, i32 c:22, x64 d:40, bool e:1, enum u32 {p=2} f:2", &v,
 			  sizeof(v)),
-		     "\"data\":{\"a\":5,\"b\":100,\"c\":-1000000,\"d\":\"0xfedcba9876\",\"e\":true,"
-		     "\"f\":\"p\"}");
+		     "{'a':5,'b':100,'c':-1000000,'d':'0xfedcba9876','e':true,'f':'p'}");
 	CHECK(holds(
 		"data.a == 5 && data.b == 100 && data.c == -1000000 && data.e && data.f == 'p'"));
 	CHECK_STR_EQ(json("packed u8 a:5, x64 b:64, i64 c:63", &w, sizeof(w)),
-		     "\"data\":{\"a\":21,\"b\":\"0xfedcba9876543210\",\"c\":-2}");
+		     "{'a':21,'b':'0xfedcba9876543210','c':-2}");
 	/* Behind a text, whose end only the data tells. */
 	CHECK_STR_EQ(json("str s, u16 a:12, u16 b:4, u8 c", "xy\0\0\x34\x52\7\0", 8),
-		     "\"data\":{\"s\":\"xy\",\"a\":564,\"b\":5,\"c\":7}");
+		     "{'s':'xy','a':564,'b':5,'c':7}");
 }
 
 TEST(units_in_text_and_plain_numbers_in_json, "")
@@ -231,7 +229,7 @@ TEST(units_in_text_and_plain_numbers_in_json, "")
 		CHECK(!strchr(json(cases[i].layout, &cases[i].number, 8), '.'));
 	}
 	CHECK_STR_EQ(text("f64 a ms", &half, 8), "a=0.5ms");
-	CHECK_STR_EQ(json("f64 a ms", &half, 8), "\"data\":{\"a\":0.5}");
+	CHECK_STR_EQ(json("f64 a ms", &half, 8), "{'a':0.5}");
 	/* What is no number of units has none. */
 	CHECK_STR_EQ(text("f64 a ms", &not_a_number, 8), "a=nan");
 	CHECK_STR_EQ(text("f64[2] a percent", infinite, 16), "a=[inf,-inf]");
@@ -272,19 +270,19 @@ TEST(json_is_a_value_of_its_own, "")
 		" \"nil\":null, \"user\":\"b\\u00e4r\", \"big\":18446744073709551615} ";
 
 	CHECK_STR_EQ(json("json", all, sizeof(all) - 1),
-		     "\"data\":{\"user\":\"x\\ty\",\"n\":[1,2.5,-3e2],\"deep\":{\"k_1\":true},"
-		     "\"nil\":null,\"user\":\"b\\u00e4r\",\"big\":18446744073709551615}");
+		     "{'user':'x\\ty','n':[1,2.5,-3e2],'deep':{'k_1':true},'nil':null,"
+		     "'user':'b\\u00e4r','big':18446744073709551615}");
 	CHECK_EQ(view.decoded.error, PTRC_LAYOUT_FITS);
 	CHECK(holds("data.user == 'b\xc3\xa4r' && data.n[1] == 2.5 && data.n[2] == -300"));
 	CHECK(holds("data.deep.k_1 && data.deep && data.n && data.big == 18446744073709551615"));
 	CHECK(!holds("data.nil") && !holds("data.none") && !holds("data.n[3]"));
 	CHECK(!holds("data.deep == 1") && !holds("data.user[0] == 'b'"));
 	/* With the null byte that ends many texts, and blanks. */
-	CHECK_STR_EQ(json("json", "{} ", 4), "\"data\":{}");
+	CHECK_STR_EQ(json("json", "{} ", 4), "{}");
 	CHECK_STR_EQ(text("json", "{\"a\": 1}", 8), "{\"a\":1}");
 
 	CHECK_STR_EQ(json("u32 id, json more", "\7\0\0\0[1, \"a\"]", 12),
-		     "\"data\":{\"id\":7,\"more\":[1,\"a\"]}");
+		     "{'id':7,'more':[1,'a']}");
 	CHECK(holds("data.id == 7 && data.more[1] == 'a'"));
 	CHECK_STR_EQ(text("u32 id, json more", "\7\0\0\0[1, \"a\"]", 12), "id=7 more=[1,\"a\"]");
 }
@@ -318,14 +316,14 @@ TEST(json_that_is_none_does_not_fit, "")
 		CHECK_EQ(ptrc_json_text_is_valid(deep, 2 * depth), depth == 128);
 	}
 
-	CHECK_STR_EQ(json("json", "{\"a\":", 5), "\"data\":{}");
+	CHECK_STR_EQ(json("json", "{\"a\":", 5), "{}");
 	CHECK_EQ(view.decoded.error, PTRC_LAYOUT_NOT_JSON);
 	/* Alone it is an object, so that data is one, or text. */
-	CHECK_STR_EQ(json("json", "[1]", 3), "\"data\":{}");
+	CHECK_STR_EQ(json("json", "[1]", 3), "{}");
 	CHECK_EQ(view.decoded.error, PTRC_LAYOUT_NOT_JSON);
-	CHECK_STR_EQ(json("u8 a, json b", "\7x", 2), "\"data\":{\"a\":7}");
+	CHECK_STR_EQ(json("u8 a, json b", "\7x", 2), "{'a':7}");
 	CHECK_EQ(view.decoded.error, PTRC_LAYOUT_NOT_JSON);
-	CHECK_STR_EQ(json("u8 a, json b", "\7", 1), "\"data\":{\"a\":7}");
+	CHECK_STR_EQ(json("u8 a, json b", "\7", 1), "{'a':7}");
 	CHECK_EQ(view.decoded.error, PTRC_LAYOUT_SHORT);
 }
 
@@ -336,7 +334,7 @@ TEST(json_commands_no_terminal, "")
 	CHECK_STR_EQ(text("json", data, sizeof(data)),
 		     "{\"a\":\"\\u007f \\u009b \\u202e \xe2\x82\xac\"}");
 	CHECK_STR_EQ(json("json", data, sizeof(data)),
-		     "\"data\":{\"a\":\"\\u007f \\u009b \xe2\x80\xae \xe2\x82\xac\"}");
+		     "{'a':'\\u007f \\u009b \xe2\x80\xae \xe2\x82\xac'}");
 }
 
 TEST(fields_that_are_not_there_are_told, "")

@@ -443,7 +443,7 @@ static const char *decode(const char *text, const void *data, size_t size)
 	b.bytes[b.used - 1] = '\0';
 	check_picks(l, copy, size);
 	free(copy);
-	return b.bytes + strlen("\"data\":{");
+	return single_quoted(b.bytes + strlen("\"data\":{"));
 }
 
 TEST(numbers_of_every_width, "")
@@ -452,14 +452,14 @@ TEST(numbers_of_every_width, "")
 	const unsigned char up[8] = {1, 2, 3, 4, 5, 6, 7, 8};
 
 	CHECK_STR_EQ(decode("packed u8 a, u16 b, u32 c", ff, 7),
-		     "\"a\":255,\"b\":65535,\"c\":4294967295");
-	CHECK_STR_EQ(decode("u64 a", ff, 8), "\"a\":18446744073709551615");
-	CHECK_STR_EQ(decode("packed i8 a, i16 b, i32 c", ff, 7), "\"a\":-1,\"b\":-1,\"c\":-1");
-	CHECK_STR_EQ(decode("i64 a", ff, 8), "\"a\":-1");
-	CHECK_STR_EQ(decode("u16 a, u16 b, u32 c", up, 8), "\"a\":513,\"b\":1027,\"c\":134678021");
+		     "'a':255,'b':65535,'c':4294967295");
+	CHECK_STR_EQ(decode("u64 a", ff, 8), "'a':18446744073709551615");
+	CHECK_STR_EQ(decode("packed i8 a, i16 b, i32 c", ff, 7), "'a':-1,'b':-1,'c':-1");
+	CHECK_STR_EQ(decode("i64 a", ff, 8), "'a':-1");
+	CHECK_STR_EQ(decode("u16 a, u16 b, u32 c", up, 8), "'a':513,'b':1027,'c':134678021");
 	CHECK_STR_EQ(decode("packed x8 a, x16 b, pad[1], x32 c", up, 8),
-		     "\"a\":\"0x1\",\"b\":\"0x302\",\"c\":\"0x8070605\"");
-	CHECK_STR_EQ(decode("x64 a", up, 8), "\"a\":\"0x807060504030201\"");
+		     "'a':'0x1','b':'0x302','c':'0x8070605'");
+	CHECK_STR_EQ(decode("x64 a", up, 8), "'a':'0x807060504030201'");
 	CHECK_EQ(decoded.error, PTRC_LAYOUT_FITS);
 }
 
@@ -476,45 +476,41 @@ TEST(floats_read_back_as_the_same, "")
 	const double odd[3] = {__builtin_inf(), -__builtin_inf(), __builtin_nan("")};
 
 	CHECK_STR_EQ(decode("packed f32 a, f64 b, f64 c, f64 d, f64 e", &v, sizeof(v)),
-		     "\"a\":0.1,\"b\":0.1,\"c\":1e+300,\"d\":-5,"
-		     "\"e\":0.3333333333333333");
+		     "'a':0.1,'b':0.1,'c':1e+300,'d':-5,'e':0.3333333333333333");
 	CHECK_STR_EQ(decode("f64 a, f64 b, f32 c", &least, sizeof(least)),
-		     "\"a\":1e-310,\"b\":5e-324,\"c\":1e-40");
+		     "'a':1e-310,'b':5e-324,'c':1e-40");
 	CHECK_STR_EQ(decode("f64 a, f64 b, f64 c", odd, sizeof(odd)),
-		     "\"a\":\"inf\",\"b\":\"-inf\",\"c\":\"nan\","
-		     "\"c_hex\":\"000000000000f87f\"");
+		     "'a':'inf','b':'-inf','c':'nan','c_hex':'000000000000f87f'");
 }
 
 TEST(texts_and_bytes, "")
 {
-	CHECK_STR_EQ(decode("char[4] a, u8 b", "ab\0\0\7", 5), "\"a\":\"ab\",\"b\":7");
-	CHECK_STR_EQ(decode("char[4] a", "abcd", 4), "\"a\":\"abcd\"");
-	CHECK_STR_EQ(decode("char[4] a", "a\0bc", 4), "\"a\":\"a\",\"a_hex\":\"61006263\"");
-	CHECK_STR_EQ(decode("str a, str b, u8 c", "x\0yz\0\1", 6),
-		     "\"a\":\"x\",\"b\":\"yz\",\"c\":1");
-	CHECK_STR_EQ(decode("str a", "no end", 6), "\"a\":\"no end\"");
+	CHECK_STR_EQ(decode("char[4] a, u8 b", "ab\0\0\7", 5), "'a':'ab','b':7");
+	CHECK_STR_EQ(decode("char[4] a", "abcd", 4), "'a':'abcd'");
+	CHECK_STR_EQ(decode("char[4] a", "a\0bc", 4), "'a':'a','a_hex':'61006263'");
+	CHECK_STR_EQ(decode("str a, str b, u8 c", "x\0yz\0\1", 6), "'a':'x','b':'yz','c':1");
+	CHECK_STR_EQ(decode("str a", "no end", 6), "'a':'no end'");
 	CHECK_EQ(decoded.error, PTRC_LAYOUT_FITS);
-	CHECK_STR_EQ(decode("u8 a, str b", "\5", 1), "\"a\":5,\"b\":\"\"");
+	CHECK_STR_EQ(decode("u8 a, str b", "\5", 1), "'a':5,'b':''");
 	CHECK_EQ(decoded.error, PTRC_LAYOUT_FITS);
-	CHECK_STR_EQ(decode("str a", "\xff\"\n", 3),
-		     "\"a\":\"\xef\xbf\xbd\\\"\\n\",\"a_hex\":\"ff220a\"");
-	CHECK_STR_EQ(decode("bytes[2] a, bytes b", "\1\2\3", 3), "\"a\":\"0102\",\"b\":\"03\"");
-	CHECK_STR_EQ(decode("bytes a", "", 0), "\"a\":\"\"");
+	CHECK_STR_EQ(decode("str a", "\xff\"\n", 3), "'a':'\xef\xbf\xbd\\'\\n','a_hex':'ff220a'");
+	CHECK_STR_EQ(decode("bytes[2] a, bytes b", "\1\2\3", 3), "'a':'0102','b':'03'");
+	CHECK_STR_EQ(decode("bytes a", "", 0), "'a':''");
 	CHECK_STR_EQ(decode("bool a, bool b, bool c", "\0\1\2", 3),
-		     "\"a\":false,\"b\":true,\"c\":true,\"c_hex\":\"02\"");
+		     "'a':false,'b':true,'c':true,'c_hex':'02'");
 }
 
 TEST(data_that_does_not_fit_is_told, "")
 {
-	CHECK_STR_EQ(decode("packed u8 a, u32 b", "\1\2\3\4", 4), "\"a\":1");
+	CHECK_STR_EQ(decode("packed u8 a, u32 b", "\1\2\3\4", 4), "'a':1");
 	CHECK_EQ(decoded.error, PTRC_LAYOUT_SHORT);
 	CHECK_STR_EQ(decode("u8 a", "", 0), "");
 	CHECK_EQ(decoded.error, PTRC_LAYOUT_SHORT);
-	CHECK_STR_EQ(decode("str a, u8 b", "no end", 6), "\"a\":\"no end\"");
+	CHECK_STR_EQ(decode("str a, u8 b", "no end", 6), "'a':'no end'");
 	CHECK_EQ(decoded.error, PTRC_LAYOUT_SHORT);
-	CHECK_STR_EQ(decode("u8 a, pad[2]", "\1\2", 2), "\"a\":1");
+	CHECK_STR_EQ(decode("u8 a, pad[2]", "\1\2", 2), "'a':1");
 	CHECK_EQ(decoded.error, PTRC_LAYOUT_SHORT);
-	CHECK_STR_EQ(decode("u8 a", "\1\2", 2), "\"a\":1");
+	CHECK_STR_EQ(decode("u8 a", "\1\2", 2), "'a':1");
 	CHECK_EQ(decoded.error, PTRC_LAYOUT_REST);
 }
 
@@ -528,7 +524,7 @@ TEST(fields_are_where_a_structure_has_them, "")
 		uint8_t e;
 	} v = {1, 2, 3, 4, 5};
 	const char text[] = "u8 a, u32 b, u16 c, u64 d, u8 e";
-	const char all[] = "\"a\":1,\"b\":2,\"c\":3,\"d\":4,\"e\":5";
+	const char all[] = "'a':1,'b':2,'c':3,'d':4,'e':5";
 
 	CHECK_STR_EQ(decode(text, &v, sizeof(v)), all);
 	CHECK_EQ(decoded.error, PTRC_LAYOUT_FITS);
@@ -537,7 +533,7 @@ TEST(fields_are_where_a_structure_has_them, "")
 	CHECK_STR_EQ(decode(text, &v, sizeof(v) - 1), all);
 	CHECK_EQ(decoded.error, PTRC_LAYOUT_REST);
 	CHECK_EQ(pick_count, 10);
-	CHECK_STR_EQ(decode("packed u8 a, u32 b", "\1\2\0\0\0", 5), "\"a\":1,\"b\":2");
+	CHECK_STR_EQ(decode("packed u8 a, u32 b", "\1\2\0\0\0", 5), "'a':1,'b':2");
 	CHECK_EQ(pick_count, 12);
 }
 

@@ -218,14 +218,14 @@ static const char *found(void)
 	ptrc_pairs_json(&pairs, &j, false);
 	ptrc_buffer_char(&b, '\0');
 	ptrc_pairs_forget(&pairs);
-	return b.bytes;
+	return single_quoted(b.bytes);
 }
 
 /* The same of the first pair in short: how many were measured, begins and ends without the other one, how many were
  * cut and without a key; then, if any were measured, the least, the quantiles, the greatest and the sum. */
 static const char *figures(void)
 {
-	const char *at = strstr(found(), "\"count\":");
+	const char *at = strstr(found(), "'count':");
 	static char text[300];
 	char *to = text;
 
@@ -256,7 +256,7 @@ static void take_all(const char *script)
 			harness_fail("no event: %s", script);
 }
 
-#define A_PAIR "\"begin\":\"a.begin\",\"end\":\"a.end\""
+#define A_PAIR "'begin':'a.begin','end':'a.end'"
 
 TEST(names_of_quantiles, "")
 {
@@ -283,10 +283,11 @@ TEST(brackets_of_a_thread_nest, "")
 {
 	setup("a.begin..a.end");
 	take_all("a1@1000 a2@1100 a1@1200 o1@1201 A1@1210 A2@1400 A1@2000 A1@2001 a3@2002");
-	CHECK_STR_EQ(found(), "\"pairs\":[{" A_PAIR ",\"count\":3,\"unmatched_begins\":1,"
-			      "\"unmatched_ends\":1,\"cut\":0,\"without_key\":0,\"min_ns\":10,"
-			      "\"p50_ns\":300,\"p90_ns\":1000,\"p99_ns\":1000,\"max_ns\":1000,"
-			      "\"total_ns\":1310}]");
+	CHECK_STR_EQ(found(),
+		     "'pairs':[{" A_PAIR
+		     ",'count':3,'unmatched_begins':1,'unmatched_ends':1,'cut':0,'without_key':0,"
+		     "'min_ns':10,'p50_ns':300,'p90_ns':1000,'p99_ns':1000,'max_ns':1000,"
+		     "'total_ns':1310}]");
 	/* Nothing is left of these events. */
 	CHECK_STR_EQ(figures(), "0 0 0 0 0");
 }
@@ -297,10 +298,10 @@ TEST(a_field_is_the_key_across_threads_and_types_of_numbers, "")
 	/* The last one has no data, and so no key. */
 	take_all("a1:7@1000 a1:8@1001 A2:7@1010 A3:8@1031 A1:9@1040 A1:-1@1041 a1@1050");
 	CHECK_STR_EQ(found(),
-		     "\"pairs\":[{" A_PAIR ",\"by\":\"data.id\",\"count\":2,"
-		     "\"unmatched_begins\":0,\"unmatched_ends\":2,\"cut\":0,\"without_key\":1,"
-		     "\"min_ns\":10,\"p50_ns\":10,\"p90_ns\":30,\"p99_ns\":30,\"max_ns\":30,"
-		     "\"total_ns\":40}]");
+		     "'pairs':[{" A_PAIR
+		     ",'by':'data.id','count':2,'unmatched_begins':0,'unmatched_ends':2,'cut':0,"
+		     "'without_key':1,'min_ns':10,'p50_ns':10,'p90_ns':30,'p99_ns':30,'max_ns':30,"
+		     "'total_ns':40}]");
 }
 
 /* Whether two values are the same key. */
@@ -559,8 +560,8 @@ TEST(names_make_pairs_but_those_that_were_given, "")
 		CHECK_EQ(pairs.count, 2);
 		CHECK_STR_EQ(pairs.list[1].begin, "b.begin");
 		CHECK_STR_EQ(pairs.list[1].end, "b.end");
-		CHECK(strstr(found(), "{\"begin\":\"b.begin\",\"end\":\"b.end\",\"count\":0,"
-				      "\"unmatched_begins\":1,\"unmatched_ends\":1,"));
+		CHECK(strstr(found(), "{'begin':'b.begin','end':'b.end','count':0,"
+				      "'unmatched_begins':1,'unmatched_ends':1,"));
 		CHECK_EQ(pairs.count, 1);
 	}
 }
@@ -581,14 +582,14 @@ TEST(values_of_a_field_have_rows_of_their_own, "")
 	/* Has no route. */
 	take_key(A_END, 1, 3000, 1000, 0);
 	json = found();
-	CHECK(strstr(json, "\"value\":0,\"count\":33,\"unmatched_begins\":1,"));
-	CHECK(strstr(json, "\"value\":1,\"count\":33,\"unmatched_begins\":0,"));
-	CHECK(strstr(json, "\"value\":2,\"count\":32,\"unmatched_begins\":1,"));
-	CHECK(strstr(json, "\"by\":\"data.id\",\"count\":0,\"unmatched_begins\":0,"
-			   "\"unmatched_ends\":1,"));
+	CHECK(strstr(json, "'value':0,'count':33,'unmatched_begins':1,"));
+	CHECK(strstr(json, "'value':1,'count':33,'unmatched_begins':0,"));
+	CHECK(strstr(json, "'value':2,'count':32,'unmatched_begins':1,"));
+	CHECK(strstr(json, "'by':'data.id','count':0,'unmatched_begins':0,"
+			   "'unmatched_ends':1,"));
 	/* The greatest total comes first. */
-	CHECK(strstr(json, "\"value\":1,") < strstr(json, "\"value\":0,"));
-	CHECK(strstr(json, "\"value\":0,") < strstr(json, "\"value\":2,"));
+	CHECK(strstr(json, "'value':1,") < strstr(json, "'value':0,"));
+	CHECK(strstr(json, "'value':0,") < strstr(json, "'value':2,"));
 }
 
 /* Many that are open at once, and never more memory than these need. */
@@ -656,11 +657,11 @@ static const char *overlapping(const char *begin, const char *end)
 TEST(events_that_both_have_a_key_are_paired_by_it, "")
 {
 	CHECK(strstr(overlapping("u32 key", "u32 key"),
-		     "\"by\":\"data.key\",\"count\":2,\"unmatched_begins\":0,\"unmatched_ends\":0,"
-		     "\"cut\":0,\"without_key\":0,\"min_ns\":100,\"p50_ns\":100,"
-		     "\"p90_ns\":100,"));
+		     "'by':'data.key','count':2,'unmatched_begins':0,'unmatched_ends':0,"
+		     "'cut':0,'without_key':0,'min_ns':100,'p50_ns':100,"
+		     "'p90_ns':100,"));
 	/* If only one has it, the thread is the key. */
-	CHECK(strstr(overlapping("u32 key", "u32 rest"), "\"end\":\"b.end\",\"count\":2,"));
+	CHECK(strstr(overlapping("u32 key", "u32 rest"), "'end':'b.end','count':2,"));
 }
 
 TEST(a_field_that_contradicts_the_nesting_is_named, "")
