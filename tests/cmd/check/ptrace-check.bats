@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
+# shellcheck disable=SC2086 # options that are several words
 
 load ../../support/helpers
 
@@ -565,7 +566,6 @@ event 2000 1 1 big str:$(head -c 19999 /dev/zero | tr '\0' x)"
 	ptrace-run -o a.log -- bash -c 'ptrace-event a 1; ptrace-event a 2'
 	ptrace-run -o b.log -- bash -c 'ptrace-event b 2; ptrace-event b 1'
 	for logs in 'a.log b.log' 'b.log a.log'; do
-		# shellcheck disable=SC2086 # words
 		exits 0 ptrace-check --after 'a -> b by data' --before 'b require a by data' --order a,b $logs
 	done
 	exits 0 ptrace-check --order a,b b.log - <a.log
@@ -611,7 +611,6 @@ odd_rules() {
 @test "rules that are missing are told to be, and how to give them" {
 	ptrace-run -o run.log -- ptrace-event an.event
 	for operands in run.log "run.log run.log" ""; do
-		# shellcheck disable=SC2086 # several operands
 		reports 2 "*a file of rules*--never=EVENT*" ptrace-check $operands
 	done
 	ptrace-check --exists an.event run.log
@@ -868,7 +867,6 @@ event 2000 1 1 job.end'
 	head -c -288 stops.log >open.log
 	printf 'event 20000000 2 2 c' | made other.log
 	for logs in stops.log 'open.log other.log'; do
-		# shellcheck disable=SC2086 # several words
 		answers 4 'all(.rules[]; .open == 1)' ptrace-check --json --until=+500us --after='a -> b within 5ms' \
 			--max='a..b < 5ms' $logs
 	done
@@ -938,7 +936,6 @@ event 2000 1 1 job.end'
 		'lost 1' | made again.log
 	printf '%s\n' 'event 400 0 0 posix_trace_start' 'event 500 7 9 c' | made other.log
 	for logs in none.log again.log 'none.log other.log'; do
-		# shellcheck disable=SC2086 # several words
 		prints 4 'undecided *: happened; events were lost*' ptrace-check --exists='b within 1s' $logs
 	done
 	exits 0 ptrace-check --allow-loss --exists='b within 1s' run.log other.log
@@ -1004,8 +1001,7 @@ event 2000 1 1 job.end'
 	both
 	exits 1 ptrace-check --after='a -> b within 1ms' a.log b.log
 	exits 1 ptrace-check --order='e, d' a.log b.log
-	exits 0 ptrace-dump --json --pair='q by data' a.log b.log
-	jq -se 'map(.duration_ns) == [4500000]' stdout.txt
+	answers 0 '.duration_ns == 4500000' ptrace-dump --json --pair='q by data' a.log b.log
 }
 
 @test "files that --log-keep has deleted are no loss, but may have what comes first" {
@@ -1049,7 +1045,6 @@ event 2000 1 1 job.end'
 	mkfifo in
 	exec 7<>in
 	for check in "" --check=rules.yaml; do
-		# shellcheck disable=SC2086 # there may be no option
 		run_split ptrace-run --os=sched $check -o run.log -- sh -c 'exec 3>&-; cat <in & until grep -qx cat /proc/$!/comm; do :; done' 3>&-
 		[[ $stderr == *" went on: cat ("* ]]
 		[ -z "$check" ] || [ "$status" -eq 4 ]

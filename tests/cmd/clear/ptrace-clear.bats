@@ -19,10 +19,8 @@ load ../../support/helpers
 @test "a clear forgets losses, and nothing else does" {
 	record "$me.a" --stream-min-size=4K -- -n 100000
 	for i in 1 2; do
-		exits 3 ptrace-stat --format=json "$me.a"
-		jq -e '.status.stream_overrun and .losses.stream_events > 0' <<<"$stdout"
+		answers 3 '.status.stream_overrun and .losses.stream_events > 0' ptrace-stat --format=json "$me.a"
 	done
 	ptrace-clear "$me.a"
-	exits 0 ptrace-stat --format=json "$me.a"
-	jq -e '(.status.stream_overrun | not) and .losses.stream_events == 0' <<<"$stdout"
+	answers 0 '(.status.stream_overrun | not) and .losses.stream_events == 0' ptrace-stat --format=json "$me.a"
 }

@@ -187,8 +187,7 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 	[ ! -e run.log ]
 	printf 'sessions:\n- {name: %s, pid: %s}\n- {name: %s, pid: 999999999}\n' \
 		"$me.a" "$pid" "$me.b" >all.yaml
-	exits 1 unread 2 ptrace-create --all --config=all.yaml
-	[ -z "$stdout" ]
+	prints 1 '' unread 2 ptrace-create --all --config=all.yaml
 	[ "$(session_files)" -eq 0 ]
 	silently 0 unread 1 ptrace-create --pid="$pid" --dump-config
 }

@@ -90,7 +90,6 @@ shown() {
 }
 
 @test "pairs: text with a name that is longer than its column" {
-	local name
 	name=$(printf 'n%.0s' {1..60})
 	timeline long.log 1000:$name.begin 2000:$name.end 3000:$name.begin:str:a 4000:$name.end:str:b
 	ptrace-dump --pair="$name" --format=text --color=never long.log >lines

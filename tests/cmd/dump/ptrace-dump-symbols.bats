@@ -98,7 +98,6 @@ shows() {
 }
 
 @test "--symbols tells function, file and line of any kind of program" {
-	local kind
 	for kind in '-fPIE -pie' '-fno-pie -no-pie' '-static -fno-pie' '-fPIE -static-pie'; do
 		if [ -n "${PTRC_SAN_CFLAGS-}" ] && [[ $kind == *static* ]]; then
 			continue
@@ -133,7 +132,6 @@ shows() {
 		} // namespace app
 		int main() { app::act(1); }
 	END
-	local level
 	for level in -O0 -O2; do
 		$CXX -std=c++17 -g $level -Wl,--build-id -I"$PTRC_SOURCE/include" ${PTRC_SAN_CFLAGS-} events.cc \
 			"$PTRC_BUILD/lib/.libs/libposixtrace.a" -o events
@@ -244,7 +242,6 @@ shows() {
 }
 
 @test "debug files are found by build id" {
-	local kind id
 	command -v objcopy >/dev/null || skip "no objcopy"
 	for kind in '-fPIE -pie' '-fno-pie -no-pie'; do
 		compile program program.c $kind
@@ -306,7 +303,6 @@ shows() {
 }
 
 @test "--symbols in text, --fields and --where, and with threads" {
-	local threads
 	compile program program.c
 	ptrace-run -o run.log -- ./program
 	[ "$(ptrace-dump --symbols --format=text --event=here run.log | sed 's/.* 0x[0-9a-f]* //; s/   */ /')" = \

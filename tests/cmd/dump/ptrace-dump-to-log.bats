@@ -237,7 +237,6 @@ whose() {
 }
 
 @test "a copy tells machine, clocks and the processes that have events" {
-	local child
 	ptrace-run -o run.log -- "$traced" -c 1 -n 3
 	[ "$(jq length <<<"$(whose run.log)")" -eq 3 ]
 	ptrace-dump --to-log=copy.log run.log

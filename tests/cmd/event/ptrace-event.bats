@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
+# shellcheck disable=SC2086 # options that are several words
 
 load ../../support/helpers
 
@@ -93,9 +94,7 @@ shown() {
 }
 
 @test "--layout: what is no value of a field is refused" {
-	local layout pairs want long
 	while IFS='|' read -r layout pairs want; do
-		# shellcheck disable=SC2086 # several operands
 		refuses 2 "$want*" ptrace-event --layout="$layout" n $pairs
 	done <<-'END'
 		u8 a, i8 b|a=256 b=1|a: '256' is no whole number from 0 to 255.
@@ -275,7 +274,6 @@ shown() {
 	done
 	reports 2 "*has at most 255 bytes*" ptrace-event "${long}0"
 	for operands in 'one two' 'a=1 two' 'a=1 a=2' '--stdin a=1' '- a=1'; do
-		# shellcheck disable=SC2086
 		reports 2 '*' ptrace-event name $operands
 	done
 	for pid in 0 -1 x 99999999999; do

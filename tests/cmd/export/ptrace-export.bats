@@ -280,7 +280,6 @@ make_states() {
 @test "flames: what a loss ends is not open later, whatever time is selected" {
 	timeline past.log 100:job.begin 200:posix_trace_overflow 300:posix_trace_resume 400:part.begin 500:part.end \
 		900:mark
-	local since
 	for since in 50 150 250; do
 		ptrace-export --to=folded --allow-loss --since="+${since}ns" past.log >"$since"
 		ptrace-export --to=speedscope --allow-loss --since="+${since}ns" past.log >"$since.json"
@@ -1209,7 +1208,6 @@ otlp() {
 }
 
 @test "OTLP: what a loss or a restart cuts is no parent later" {
-	local cut
 	for cut in 'posix_trace_overflow posix_trace_resume' 'posix_trace_stop posix_trace_start'; do
 		made cut.log <<-END
 			event 100 7 8 a.begin

@@ -45,7 +45,6 @@ load ../../support/helpers
 }
 
 @test "no sessions at all is no error" {
-	local c
 	[ -z "$(ptrace-list 2>&1)" ] || skip "others have sessions"
 	for c in ptrace-list 'ptrace-list --json'; do
 		says_nothing $c

@@ -226,13 +226,8 @@ fields() {
 }
 
 @test "report: switches form the pairs that --pair names" {
-	made run.log <<-'END'
-		event 1000 7 8 os.exec
-		event 2000 7 8 os.switch_in
-		event 3000 7 8 os.switch_out
-		event 7000 7 8 os.switch_in
-		event 9000 7 8 os.switch_out
-	END
+	timeline run.log 1000:os.exec 2000:os.switch_in 3000:os.switch_out 7000:os.switch_in \
+		9000:os.switch_out
 	local off=os.switch_out..os.switch_in
 	exits 0 ptrace-report --text --pair=$off --pair=os.exec..os.switch_in run.log
 	grep -E "^$off +1 +1 +1 +0 +4\.000us " <<<"$stdout"

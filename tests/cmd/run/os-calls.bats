@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
+# shellcheck disable=SC2086 # options that are several words
 # shellcheck disable=SC2086 # $CC and its flags are several words
 # System calls and page faults: --os=syscalls,faults.
 
@@ -98,7 +99,6 @@ needs_calls() {
 }
 
 @test "where the kernel refuses system calls, a line says which setting allows them" {
-	local paranoid
 	paranoid=$(cat /proc/sys/kernel/perf_event_paranoid) || skip "no perf_event_paranoid"
 	[ "$paranoid" -eq 2 ] || skip "perf_event_paranoid is $paranoid"
 	without_privileges --os=syscalls,faults -- /bin/true
@@ -126,7 +126,6 @@ needs_calls() {
 		event 5300 7 8 os.syscall.end
 	END
 	for options in "" "--event=os.syscall.*"; do
-		# shellcheck disable=SC2086 # there may be no option
 		ptrace-stat --json --pairs $options a.log | jq -e '.pairs[0] | .count == 2 and .cut == 1 and
 			.unmatched_begins == 0 and .unmatched_ends == 0 and .max_ns == 200'
 	done
@@ -137,10 +136,8 @@ needs_calls() {
 	ptrace-report -o a.html a.log
 	sed -n 's/.*<script type="application\/json" id="meta">\(.*\)<\/script>$/\1/p' a.html | jq -e '.losses | length == 1'
 	for options in "" "--event=os.syscall.end"; do
-		# shellcheck disable=SC2086 # there may be no option
 		ptrace-export --to=chrome $options a.log | jq -e '.traceEvents | map(select(.cat == "loss")) |
 			length == 1 and .[0].name == "events lost" and .[0].dur == 4.7'
-		# shellcheck disable=SC2086 # there may be no option
 		ptrace-export --to=otlp $options a.log | jq -se 'map(.resourceLogs[]?.scopeLogs[].logRecords[] |
 			select(.eventName == "events lost")) | length == 1'
 	done

@@ -149,7 +149,6 @@ until_told='until ptrace-dump --event=os.lost a.log 2>/dev/null | grep -q .; do 
 
 @test "switches are as many as the kernel counts" {
 	needs_os
-	local waited preempted begin end pid period waits out in
 	ptrace-run --os=sched,process -o a.log -- "$work" switches 500 >counted
 	read -r waited preempted begin end <counted
 	pid=$(fields a.log os.exec .pid)
@@ -526,7 +525,6 @@ closed() {
 }
 
 @test "an unprivileged user gets them as far as the kernel lets him" {
-	local paranoid
 	paranoid=$(cat /proc/sys/kernel/perf_event_paranoid) || skip "no perf_event_paranoid"
 	without_privileges --os=process,sched -- sh -c '/bin/true; :'
 	if [ "$paranoid" -gt 2 ]; then

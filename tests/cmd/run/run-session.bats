@@ -166,8 +166,7 @@ never_flushed=--stream-full-policy=until-full
 	follow "$me.a" lines
 	go done
 	wait_until has_recorded "$me.a" 10
-	exits 0 ptrace-shutdown --json "$me.a"
-	jq -e '.error == 0 and .complete' stdout.txt
+	answers 0 '.error == 0 and .complete' ptrace-shutdown --json "$me.a"
 	wait "$follower"
 	[ "$(wc -l <lines)" -eq 10 ]
 	kill -0 "$runner"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
+# shellcheck disable=SC2086 # options that are several words
 # ptrace-run --waits: the calls in which programs wait, of tests/support/waiter.c and of programs of others.
 
 load ../../support/helpers
@@ -172,7 +173,6 @@ no_begin_is_alone() {
 		#include <unistd.h>
 		void waits(void) { char byte; int fd = open("/dev/zero", O_RDONLY); if (read(fd, &byte, 1) != 1) _exit(1); }
 	END
-	# shellcheck disable=SC2086 # $CC and its flags are several words
 	${CC:-cc} -shared -fPIC -o waits.so waits.c
 	as_without loads "$PWD/waits.so"
 	[ "$(waits run.log)" = $'open /dev/zero 0 3 0\nread /dev/zero 1 1 0' ]
@@ -201,7 +201,6 @@ no_begin_is_alone() {
 	reports 0 "env: $reason" ptrace-run --waits -o run.log -- env -i sleep 0
 	command -v ${CC:-cc} >/dev/null || return 0
 	printf '#include <unistd.h>\nint main(void) { usleep(1); return 3; }\n' >sleeper.c
-	# shellcheck disable=SC2086 # $CC and its flags are several words
 	if ${CC:-cc} -static -o sleeper sleeper.c 2>/dev/null; then
 		reports 3 "./sleeper: no wait was recorded: it is linked statically, so nothing can be loaded into it" \
 			ptrace-run --waits -o run.log -- ./sleeper
@@ -282,7 +281,6 @@ no_begin_is_alone() {
 			return 0;
 		}
 	END
-	# shellcheck disable=SC2086 # $CC and its flags are several words
 	${CC:-cc} -o reader reader.c -I"$PTRC_SOURCE/include" "$shared" -Wl,-rpath,"${shared%/*}" -pthread
 	exits 0 ptrace-run --waits --no-loss --quiet -o run.log -- ./reader
 	[ "$(ptrace-dump --json --event='wait.*.begin' run.log | jq -r .data.call |

@@ -87,7 +87,6 @@ query() {
 }
 
 @test "the statements make the tables, again and again, in a database of any name" {
-	local dialect name
 	engines
 	for dialect in $here; do
 		for name in posixtrace 'a`b\c"d'\''e $.' 'ü-1'; do
@@ -105,7 +104,6 @@ query() {
 }
 
 @test "the columns stand in the order that is documented" {
-	local dialect wanted
 	engines
 	for dialect in $here; do
 		wanted='host boot log seq time bound pid tid process event'
@@ -130,7 +128,6 @@ query() {
 }
 
 @test "processes and hosts are there once, however often they are sent" {
-	local dialect table
 	engines
 	for dialect in $here; do
 		for table in "processes (host, log, process, program)" "hosts (host, boot, kernel)"; do
@@ -148,7 +145,6 @@ query() {
 }
 
 @test "rows that are sent twice are in the table once" {
-	local dialect count
 	engines
 	python3 "$fleet/rows.py" plain 1700000000 >plain.rows
 	python3 "$fleet/rows.py" modern 1700000000 >modern.rows
@@ -178,7 +174,6 @@ query() {
 }
 
 @test "numbers are numbers up to both ends, times are exact, and bytes stay what they are" {
-	local dialect
 	engines
 	for dialect in $here; do
 		make_tables "$dialect" ends
@@ -212,7 +207,6 @@ query() {
 }
 
 @test "every query is there for both dialects, and has a test here" {
-	local name
 	[ "$("$fleet/query" | wc -l)" -ge 8 ]
 	for name in $("$fleet/query"); do
 		"$fleet/query" plain "$name" >/dev/null
@@ -292,7 +286,6 @@ query() {
 }
 
 @test "one request across hosts, by a number, a text, and a number over 2^63" {
-	local plain modern
 	engines
 	for dialect in $here; do
 		for key in ints strings uints; do
@@ -352,7 +345,6 @@ query() {
 }
 
 @test "an engine for tests: what it has answered is there after it was killed; errors; passwords" {
-	local dialect
 	engines
 	for dialect in $here; do
 		"$fleet/server" start "$dialect" "$PWD/$dialect"

@@ -91,6 +91,12 @@ has_once() {
 		'map(select(.log == $log).seq) | sort == [range($count)]' server/events >/dev/null
 }
 
+# sends COUNT [OPTION]... LOG: the log is sent, and the server has each of its rows once
+sends() {
+	ships 0 "${@:2}"
+	has_once "${*: -1}" "$1"
+}
+
 @test "each event of a closed log is a row, with its fields as what they are" {
 	made a.log <<-END
 		layout all packed u8 a, i8 b, u64 c, f64 d, char[4] e, bytes[2] f, enum u8 {idle=0,busy=1} g, bool h, f32 i
@@ -288,21 +294,18 @@ has_once() {
 @test "both dialects are sent what they understand" {
 	many a.log 10
 	echo 24.8.1.1 >server/version
-	ships 0 a.log
-	has_once a.log 10
+	sends 10 a.log
 	jq -se 'map(.ints.n) | sort == [1, 1, 1, 1, 1, 2, 2, 2, 2, 2]' server/events
 	: >server/events
 	rm a.log.ship
 	kill "$server"
 	serve
-	ships 0 --dialect=plain --state-directory=. a.log
-	has_once a.log 10
+	sends 10 --dialect=plain --state-directory=. a.log
 }
 
 @test "batches end with a day, and with their size" {
 	many a.log 40 "$((6 * 3600 * 1000000000))"
-	ships 0 a.log
-	has_once a.log 40
+	sends 40 a.log
 	[ "$(grep -c ^events server/requests)" -ge 5 ]
 	od -An -v -tx1 -w6000 -N $((22 * 6000)) /dev/urandom | tr -d ' ' |
 		awk '{ print "event " NR "000 7 8 one hex:" $0 }' | made b.log
@@ -328,8 +331,7 @@ has_once() {
 	# Several mishaps, one after the other.
 	many a.log 1000
 	acts 'part 10' 'part 20' half silent
-	ships 0 --give-up=0 a.log
-	has_once a.log 1000
+	sends 1000 --give-up=0 a.log
 }
 
 @test "a progress file that was lost is made again of what the server has" {
@@ -337,8 +339,7 @@ has_once() {
 	ship a.log
 	rm a.log.ship
 	: >server/requests
-	ships 0 --verbose a.log
-	has_once a.log 1000
+	sends 1000 --verbose a.log
 	fails grep ^events server/requests
 	echo nonsense >a.log.ship
 	ship_reports 1 "a.log.ship: is not a progress file of ptrace-ship*" a.log
@@ -365,8 +366,7 @@ has_once() {
 		garbage|makes no sense: <html>It works!</html>
 	END
 	# What the last answer has left in doubt is found out.
-	ships 0 a.log
-	has_once a.log 10
+	sends 10 a.log
 }
 
 @test "user and password come from a file or the environment, and stand on no command line" {
@@ -407,8 +407,7 @@ has_once() {
 	ends 1 "$pid"
 	grep -q 'stopped by a signal' err
 	wait_until test -s server/events
-	ships 0 a.log
-	has_once a.log 2000
+	sends 2000 a.log
 }
 
 @test "a server that goes silent, drips or never says anything is given up, and a signal ends the wait" {
@@ -500,8 +499,7 @@ has_once() {
 		dies_within 400 --batch-size=1K a.log
 	done
 	rm -f server/script
-	ships 0 a.log
-	has_once a.log 20000
+	sends 20000 a.log
 	jq -se 'map(.ints.n) | group_by(.) | map(length) == [10000, 10000]' server/events
 }
 
@@ -653,8 +651,7 @@ has_once() {
 	ship_reports 1 '*answers with status 501: <h1>POST\?</h1>' --give-up=0 a.log
 	ship_reports 1 "*: is of release 18, which does not understand the dialect 'modern'" --give-up=0 --dialect=modern a.log
 	# With a slash behind it, it is the same server.
-	ships 0 --server="$url/" a.log
-	has_once a.log 10
+	sends 10 --server="$url/" a.log
 	ships 0 a.log
 	for wrong in http:// http://127.0.0.1:99999 http://:80 http://127.0.0.1:http; do
 		exits 2 ptrace-ship --server="$wrong" a.log
@@ -671,8 +668,7 @@ has_once() {
 	[[ $stderr == *": given up: has no room left on its disk "* ]]
 	[[ $stderr != *"answers again"* ]]
 	rm server/script
-	ships 0 a.log
-	has_once a.log 10
+	sends 10 a.log
 }
 
 @test "--json says of each log what came of it" {
@@ -848,7 +844,6 @@ has_sent() {
 }
 
 @test "--follow looks only at what is new of a log, however long that is" {
-	local first last reads all size
 	[ -r /proc/self/io ] || skip "the kernel does not count reads"
 	mkdir logs
 	many whole.log 6600000
@@ -1142,7 +1137,6 @@ has_sent() {
 }
 
 @test "a server is asked only what is not known, and by host, as its tables are sorted" {
-	local host
 	many a.log 100
 	ships 0 a.log
 	# The log of which nothing is known, here or there.
@@ -1184,7 +1178,6 @@ says_sleeping() {
 }
 
 @test "--follow with a long pause sleeps, has no connection meanwhile, and ends at a signal" {
-	local before
 	mkdir logs
 	many logs/a.log 10
 	follow --follow=logs
@@ -1203,7 +1196,6 @@ says_sleeping() {
 }
 
 @test "machines that start together do not send together for ever" {
-	local i all times
 	for i in 1 2 3 4 5 6 7 8; do
 		mkdir "logs$i"
 		follow --follow="logs$i" --batch-time=4s

@@ -322,7 +322,6 @@ ptrace-shutdown: $me.a: no event of the pair that was read has the field of --sn
 }
 
 @test "settings that cannot be" {
-	local want options text
 	while IFS=$'\t' read -r want options; do
 		# shellcheck disable=SC2086 # several options
 		reports 125 "*$want*" ptrace-run -o run.log $options -- true

@@ -51,7 +51,6 @@ load ../../support/helpers
 	ln -s "$PTRACE_BIN/ptrace-start" my-ptrace-stop-2
 	./my-ptrace-stop-2 --help | grep -q '^Usage: ptrace-stop '
 	ln -s "$PTRACE_BIN/ptrace-start" ptrace-halt
-	run_split ./ptrace-halt x
-	[ "$status" -eq 2 ]
+	exits 2 ./ptrace-halt x
 	[[ $stderr == "ptrace-start: ./ptrace-halt: is not a name of this program"* ]]
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
+# shellcheck disable=SC2086 # options that are several words
 # ptrace-stat --diff: what differs between logs. Their durations come from numbers with fixed seeds, not
 # from the time that something takes.
 
@@ -74,7 +75,6 @@ verdict_of() {
 }
 
 @test "diff: a rate is over the time of the whole log, whichever events are selected" {
-	local selection
 	# As in a copy of the events of programs, START and STOP are missing.
 	timeline before.log 1000000000:tick 2000000000:err 2004000000:err 3000000000:tick
 	timeline after.log 1000000000:posix_trace_flush_start 2000000000:tick 2500000000:err 2504000000:err \
@@ -304,11 +304,9 @@ verdict_of() {
 	logs
 	for options in --baseline=before.log '--fail-if=loss>0' '--diff --per=pid' '--diff --histogram' \
 		'--diff after.log' '--diff --fail-if=x' '--diff --fail-if=p99>1'; do
-		# shellcheck disable=SC2086 # a list of words
 		refuses 2 '*' ptrace-stat $options before.log after.log
 	done
 	for operands in '' before.log; do
-		# shellcheck disable=SC2086 # a list of words
 		exits 2 ptrace-stat --diff $operands
 	done
 	exits 2 ptrace-stat --diff --baseline=before.log

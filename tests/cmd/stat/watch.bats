@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
+# shellcheck disable=SC2086 # options that are several words
 
 load ../../support/helpers
 
@@ -22,7 +23,6 @@ counted() {
 
 @test "rates: each event is in one interval, whatever counts it" {
 	for options in --count-only '-o run.log' '--stream-full-policy=until-full'; do
-		# shellcheck disable=SC2086 # words
 		traced_session "$me" $options --start -- -w -W -n 3000 -t 3 -d abcd
 		watches --watch=50ms --json
 		go done
@@ -247,8 +247,7 @@ pairs() {
 	ends 0 "$watch" || [ "$status" -eq 141 ]
 	[ ! -s err ]
 	# shellcheck disable=SC2016 # the inner shell's
-	run_split sh -c 'exec ptrace-stat --watch=50ms "$0" >/dev/full' "$me"
-	[ "$status" -eq 1 ]
+	exits 1 sh -c 'exec ptrace-stat --watch=50ms "$0" >/dev/full' "$me"
 	assert_one_message ptrace-stat
 }
 
@@ -307,7 +306,6 @@ frames() {
 		refuses 2 "--watch: '$time' is not a duration from 50ms to 1d, such as 5s. Try *" ptrace-stat --watch="$time" "$me"
 	done
 	for operands in ./run.log "$me $me" -; do
-		# shellcheck disable=SC2086 # words
 		refuses 2 "--watch: needs the name of one session. Try *" ptrace-stat --watch $operands
 	done
 	refuses 1 "run.log: no such session" ptrace-stat --watch run.log
