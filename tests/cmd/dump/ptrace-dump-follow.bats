@@ -258,20 +258,6 @@ shows() {
 	exec 8>&-
 }
 
-@test "who is too slow is told how many events are missing" {
-	begin -n 500000 -s 50
-	follow
-	wait_until has_line posix_trace_start
-	kill -STOP "$follower"
-	go done
-	ptrace-flush "$me"
-	ptrace-shutdown "$me"
-	kill -CONT "$follower"
-	ended 3
-	grep -q 'shown' errors
-	[ "$(events run.log traced.event)" -eq 500000 ]
-}
-
 @test "what was flushed before the session could show it is told, also when interrupted" {
 	local all=() n
 	traced_start -w -W -n 5000

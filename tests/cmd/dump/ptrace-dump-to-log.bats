@@ -225,12 +225,6 @@ same_dump() {
 	[ "$(events none.log)" -eq 0 ]
 }
 
-@test "a disk that is full" {
-	ptrace-run --no-loss -o run.log -- "$traced" -n 20000 -s 100
-	tells 1 'ptrace-dump: part.log: writing the log failed: File too large' bash -c 'ulimit -f 1000; trap "" XFSZ; exec ptrace-dump --to-log=part.log run.log'
-	[ ! -e part.log ]
-}
-
 # whose LOG: what it tells of its machine, clocks and processes
 whose() {
 	ptrace-stat --json --allow-loss "$1" | jq -S '[.host, .clocks, .processes]'
