@@ -108,8 +108,9 @@ load ../../support/helpers
 	[ "$(session_files)" -eq 0 ]
 }
 
-@test "a log that cannot be made leaves no session" {
+@test "a log or a stream that cannot be made leaves no session" {
 	traced_start -w
+	reports 1 '*' ptrace-create --pid="$pid" --name="$me.a" --stream-min-size=1000000G
 	reports 1 '*' ptrace-create --pid="$pid" --name="$me.a" -o no/such/directory
 	[ "$(session_files)" -eq 0 ]
 	[ -w /dev/full ] || skip "no /dev/full"
@@ -190,12 +191,6 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 	prints 1 '' unread 2 ptrace-create --all --config=all.yaml
 	[ "$(session_files)" -eq 0 ]
 	silently 0 unread 1 ptrace-create --pid="$pid" --dump-config
-}
-
-@test "a stream too large for the memory leaves no session" {
-	traced_start -w
-	reports 1 '*' ptrace-create --pid="$pid" --name="$me.a" --stream-min-size=1000000G
-	[ "$(session_files)" -eq 0 ]
 }
 
 @test "it holds neither the directory nor the descriptors of its caller" {

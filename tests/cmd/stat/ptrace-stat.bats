@@ -146,16 +146,6 @@ load ../../support/helpers
 	jq -se 'length == 2' stdout.txt
 }
 
-@test "lost events: exit status 3 and exact counts, 0 with --allow-loss" {
-	ptrace-run --allow-loss -o run.log --stream-min-size=4K --stream-full-policy=loop -- \
-		"$traced" -n 100000 2>message
-	lost=$(grep -oE '[0-9]+ events lost' message | cut -d' ' -f1)
-	reports 3 '*' ptrace-stat --format=json run.log
-	jq -e --argjson lost "$lost" '.losses.stream_events == $lost and
-		.counts.lost_events == $lost and (.complete | not)' <<<"$stdout"
-	reports 0 '*' ptrace-stat --allow-loss run.log
-}
-
 @test "names beyond the limit are told of a live session" {
 	traced_start -W -e many -N 8190
 	wait_until says "done"
