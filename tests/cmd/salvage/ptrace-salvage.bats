@@ -60,19 +60,23 @@ crash_flushed() {
 	silently 0 ptrace-stat run.log
 }
 
+# names_stream LOG...: commands say that the stream of each of these logs is unfinished
+names_stream() {
+	local log c
+	for log; do
+		for c in ptrace-stat ptrace-events 'ptrace-dump --verify' 'ptrace-dump --count'; do
+			tells 3 "*/run.log*: an unfinished stream of process * stands in /dev/shm; 'ptrace-salvage *' writes it*" $c "$log"
+		done
+		prints 1 '*was killed, and its last events stand in /dev/shm; ptrace-salvage writes them*' ptrace-doctor "./$log"
+	done
+}
+
 @test "the stream of a log that was renamed or copied is named" {
 	crash_flushed run.log
 	mv run.log new.log
 	mkdir there
 	cp new.log there
-	for log in new.log there/new.log; do
-		for c in ptrace-stat 'ptrace-dump --count'; do
-			exits 3 $c $log
-			[[ $stderr == *"/run.log: an unfinished stream of process "*" stands in /dev/shm; 'ptrace-salvage "*"' writes it"* ]]
-		done
-		run_split ptrace-doctor ./$log
-		[[ $stdout == *"was killed, and its last events stand in /dev/shm; ptrace-salvage writes them"* ]]
-	done
+	names_stream new.log there/new.log
 	ptrace-salvage --all
 	counts new.log traced.event=3100
 }
@@ -190,13 +194,6 @@ gives_number() {
 	ptrace-salvage --all
 }
 
-@test "a session that is gone: stat names what is unfinished" {
-	record "$me.g" -- -n 10
-	controller=$(controller "$me.g")
-	kills "$controller" "$pid"
-	reports 1 "*the session is gone*an unfinished stream of process $controller with *'ptrace-salvage *' writes it" ptrace-stat "$me.g"
-}
-
 @test "every command says of a session that was killed what it left, at any time" {
 	for c in doctor start stop clear flush shutdown filter events dump "dump -f" stat; do
 		traced_start -w -W -n 10
@@ -242,15 +239,6 @@ gives_number() {
 	ptrace-stat --json run.log.salvaged | jq -e '(.complete | not) and .losses.missing_events == '"$before"
 	exits 3 ptrace-dump --verify run.log.salvaged
 	exits 1 ptrace-check --no-loss run.log.salvaged
-}
-
-@test "a new log for the rest of a rotated log says that the files before it are missing" {
-	crash_flushed run.log --log-rotate=16K
-	[ -e run.log.000001 ]
-	rm run.log*
-	exits 0 ptrace-salvage --all
-	exits 3 ptrace-stat --json run.log.*.salvaged
-	jq -e '.losses.missing_files >= 1 and .losses.missing_events > 3000' <<<"$stdout"
 }
 
 @test "a new log for the rest of a ring says how many events the ring had lost" {
@@ -360,14 +348,7 @@ has_room() {
 @test "the stream of a rotated log is named, whichever of its files is asked" {
 	crash_flushed run.log --log-rotate=16K
 	[ -e run.log.000001 ]
-	for log in run.log "$(ls run.log* | tail -n 1)"; do
-		for c in ptrace-stat ptrace-events 'ptrace-dump --verify'; do
-			exits 3 $c $log
-			[[ $stderr == *"an unfinished stream of process "*" stands in /dev/shm; 'ptrace-salvage "*"' writes it"* ]]
-		done
-		run_split ptrace-doctor ./$log
-		[[ $stdout == *"was killed, and its last events stand in /dev/shm; ptrace-salvage writes them"* ]]
-	done
+	names_stream run.log "$(ls run.log* | tail -n 1)"
 	ptrace-salvage --all
 	counts run.log traced.event=3100
 }
