@@ -145,18 +145,6 @@ has_samples() {
 	[ -s cuts ]
 }
 
-@test "samples that the kernel has lost are told, and counted" {
-	needs_os
-	# A ring of one page has 36 samples; who empties it stands still meanwhile. How many more there
-	# are depends on how much of a processor the program gets.
-	exits 3 env POSIXTRACE_OS_BYTES=4096 ptrace-run --os=samples -o a.log -- \
-		sh -c "kill -STOP \$PPID; $work spin 500; kill -CONT \$PPID; $until_emptied; $work spin 50"
-	lost=$(lost_of_os a.log)
-	[ "$lost" -gt 0 ]
-	[[ $stderr == *": $lost events of the operating system lost in the kernel"* ]]
-	[ "$(events a.log os.sample)" -gt 0 ]
-}
-
 @test "samples are filtered, selected and counted like any others" {
 	needs_os
 	ptrace-run --os=process,samples --exclude=os.sample -o a.log -- "$work" spin 100
@@ -257,6 +245,14 @@ Functions, and how many of 4 samples found them running (self), or what they had
 	[ "$(events a.log 'os.*')" -eq 0 ]
 }
 
+# names_after LOG NAME: of the programs that have samples after the one of this name was executed; $pid is its process
+names_after() {
+	local at
+	read -r pid at < <(fields "$1" os.exec "select(.data.name == \"$2\") | \"\(.pid) \(.ns)\"")
+	ptrace-dump --json --fields=ns,comm --event=os.sample "$1" |
+		jq -r --argjson at "$at" 'select(.ns > $at) | .comm' | sort -u
+}
+
 @test "each program of a process has its own samples, and no frame that is no code" {
 	needs_os
 	cat >wrapper <<-END
@@ -265,10 +261,7 @@ Functions, and how many of 4 samples found them running (self), or what they had
 	END
 	chmod +x wrapper
 	ptrace-run --os=process,samples -o a.log -- ./wrapper
-	exec_ns=$(fields a.log os.exec 'select(.data.name == "os_work") | .ns')
-	ptrace-dump --json --fields=ns,comm --event=os.sample a.log |
-		jq -r --argjson at "$exec_ns" 'select(.ns > $at) | .comm' | sort -u >names
-	[ "$(cat names)" = os_work ]
+	[ "$(names_after a.log os_work)" = os_work ]
 	# All addresses but the innermost one have a function or a file.
 	chains a.log | sort | uniq -c
 	chains a.log | awk '{ for (i = 2; i <= NF; i++) if ($i == "?") bad++ } END { exit bad > NR / 10 }'
@@ -295,11 +288,8 @@ Functions, and how many of 4 samples found them running (self), or what they had
 	needs_os
 	cp "$work" other
 	ptrace-run --os=process,samples -o a.log -- "$work" execute ./other spin 150
-	pid=$(fields a.log os.exec 'select(.data.name == "other") | .pid')
-	exec_ns=$(fields a.log os.exec 'select(.data.name == "other") | .ns')
-	ptrace-dump --json --fields=ns,comm --event=os.sample a.log |
-		jq -r --argjson at "$exec_ns" 'select(.ns > $at) | .comm' | sort -u >names
-	[ "$(cat names)" = other ]
+	names_after a.log other >names
+	[ "$(<names)" = other ]
 	ptrace-stat --json a.log >stat.json
 	jq -e --argjson pid "$pid" '[.processes[] | select(.pid == $pid)] | map(.name) == ["os_work", "other"] and
 		(.[1].mappings | length) >= 2 and .[0].start == .[1].start' stat.json

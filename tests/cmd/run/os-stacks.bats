@@ -254,25 +254,6 @@ made_code() {
 	fi
 }
 
-@test "JavaScript has its names with node --perf-basic-prof" {
-	needs_dwarf
-	command -v node >/dev/null || skip "no node"
-	cat >fib.js <<-'EOF'
-		function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
-		function outer() { let s = 0; for (let i = 0; i < 60; i++) s += fib(27); return s; }
-		console.log(outer(), process.pid);
-	EOF
-	ptrace-run --os=samples -o a.log -- node --perf-basic-prof fib.js >out
-	read -r _ pid <out
-	rm -f "/tmp/perf-$pid.map"
-	chains a.log >chains
-	grep -c 'JS:' chains
-	all=$(grep -c '^JS:[*^~]fib' chains)
-	[ "$all" -ge 20 ]
-	# The compiler makes code of one function within another.
-	most "$(grep -cE '^JS:[*^~]fib .*JS:[*^~](outer|fib) ' chains)" "$all"
-}
-
 # with_rings BYTES OPTION...: ptrace-run with rings of this size; stderr is without a message about losses, which a busy
 # machine may cause
 with_rings() {
