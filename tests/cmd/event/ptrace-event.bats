@@ -152,15 +152,6 @@ shown() {
 	[ "$(shown pairs '.data.__hex')" = ff78 ]
 }
 
-@test "long data is cut by the trace" {
-	script --max-data-size=16 <<-'END'
-		ptrace-event long 0123456789012345678
-		:
-	END
-	[ "$(shown long .data)" = 0123456789012345 ]
-	[ "$(shown long .truncated)" = record ]
-}
-
 @test "an event that finds the stream full is lost once" {
 	exits 3 script --quiet --stream-min-size=16K --stream-full-policy=until-full <<-'END'
 		n=0

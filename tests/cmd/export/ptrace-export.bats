@@ -76,10 +76,10 @@ make_pairs() {
 	chrome --around=mark --context=1us open.log 2>/dev/null | jq -se 'map(select(.ph == "B").name) == ["w"]'
 	# The second reading, too, goes on until the end of the time.
 	holds chrome 'map(select(.ph == "X") | .ts) == ["11.000", "0.000"]' --last=2 --until=+22us ar.log
-	# What is exported does not change the origin of the times.
 	# An end without a begin is not of that time.
 	timeline ends.log 1000:mark 5000:w.end
 	chrome --until=+2us ends.log | jq -se 'map(select(.ph == "i") | .name) == ["mark"]'
+	# What is exported does not change the origin of the times.
 	for selection in --first=0 --first=1 --event=mark --until=-1h; do
 		chrome $selection ar.log
 		jq -e '.otherData.start_ns == "1700000000000001000"' trace.json
@@ -270,14 +270,11 @@ make_states() {
 	! command -v protoc >/dev/null || perfetto one.log two.log | jq -se 'map(.track) == ["trace", "trace"]'
 }
 
-@test "flames of a log that ends with a loss while pairs are open" {
+@test "flames: what a loss or a restart ends is not open later, whatever time is selected" {
 	timeline end.log 0:posix_trace_start 100:job.begin 200:part.begin 300:part.end 400:posix_trace_overflow
 	exits 0 ptrace-export --to=folded --allow-loss end.log
 	grep -q 'job;part 100$' stdout.txt
 	ptrace-export --to=speedscope --allow-loss end.log | jq -e '.profiles | length > 0'
-}
-
-@test "flames: what a loss ends is not open later, whatever time is selected" {
 	timeline past.log 100:job.begin 200:posix_trace_overflow 300:posix_trace_resume 400:part.begin 500:part.end \
 		900:mark
 	for since in 50 150 250; do
@@ -291,9 +288,7 @@ process 7;part 100' ]
 	# Losses outside of the selected time are not exported.
 	jq -se 'map([.profiles[].name]) == [["process 7 (7), thread 8 (8)", "events lost: past.log"],
 		["process 7 (7), thread 8 (8)", "events lost: past.log"], ["process 7 (7), thread 8 (8)"]]' ./{50,150,250}.json
-}
-
-@test "flames: pairs that a restart cuts end at the stop" {
+	# Pairs that a restart cuts end at the stop.
 	timeline restart.log 100:job.begin 200:posix_trace_stop:u32:0 300:posix_trace_start 400:part.begin \
 		500:part.end 900:mark
 	exits 0 ptrace-export --to=folded restart.log
