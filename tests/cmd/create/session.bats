@@ -211,30 +211,12 @@ meet_nonsense() {
 	shut_down
 }
 
-# sleeps PID: it is asleep, however often one looks
-sleeps() {
-	local _
-	for _ in {1..20}; do
-		[[ $(<"/proc/$1/stat") == *') S '* ]] || return 1
-		read -rt 0.02 -u "$idle" || true
-	done
-}
-
 # naps PID: how often it has gone to sleep. Who looks again and again for what is not there never does.
 naps() {
 	sed -n 's/^voluntary_ctxt_switches:[^0-9]*//p' "/proc/$1/status"
 }
 
-@test "few descriptors and many silent connections: the session serves, and sleeps" {
-	traced_start -w
-	(ulimit -n 14; ptrace-create --pid="$pid" --name="$me.a")
-	begins silent "$peer" silent "$me.a" >silent
-	wait_until grep -q connected silent
-	timeout "$patience" ptrace-stat "$me.a"
-	wait_until sleeps "$(controller "$me.a")"
-}
-
-@test "few descriptors and many followers: the session serves, and sleeps" {
+@test "few descriptors, many followers and silent connections: the session serves, and sleeps" {
 	traced_start -w
 	(ulimit -n 14; ptrace-create --pid="$pid" --name="$me.a")
 	for n in 1 2 3 4 5 6 7 8; do
