@@ -215,7 +215,7 @@ query() {
 	done
 }
 
-@test "p99 of a pair by host and minute" {
+@test "each query finds what is in the rows" {
 	engines
 	for dialect in $here; do
 		query "$dialect" p99-by-host-and-minute
@@ -225,12 +225,6 @@ query() {
 			web2 1 3 3 3
 		END
 		[ "$(cut -f 2 <<<"$printed" | uniq -c | awk '{ print $1 }' | xargs)" = "2 1" ]
-	done
-}
-
-@test "what changed since yesterday" {
-	engines
-	for dialect in $here; do
 		query "$dialect" changed-since-yesterday
 		expect <<-END
 			request.begin 205 0 2
@@ -243,20 +237,8 @@ query() {
 			lock.wait 2 0 1
 			lock.free 1 0 1
 		END
-	done
-}
-
-@test "what is slower than yesterday" {
-	engines
-	for dialect in $here; do
 		query "$dialect" slower-since-yesterday
 		expect <<<'db1 query 20 8 2 4'
-	done
-}
-
-@test "the slowest with their neighbours" {
-	engines
-	for dialect in $here; do
 		query "$dialect" slowest-with-neighbours
 		expect 1-6 <<-END
 			400 web2 0 10 11 request.begin
@@ -269,12 +251,6 @@ query() {
 			50 web1 50 10 11 request.end
 		END
 		[[ $printed == *table* && $printed != *queue* ]]
-	done
-}
-
-@test "hosts with losses" {
-	engines
-	for dialect in $here; do
 		query "$dialect" hosts-with-losses
 		expect 1,2,4 <<-END
 			db1 1500 2
@@ -282,18 +258,14 @@ query() {
 		END
 		# Of 47 and 72 other events.
 		[ "$(cut -f 3 <<<"$printed" | cut -c 1-6 | xargs)" = "0.9696 0.0886" ]
-	done
-}
-
-@test "one request across hosts, by a number, a text, and a number over 2^63" {
-	engines
-	for dialect in $here; do
-		for key in ints strings uints; do
-			case $key in
-			ints) change= ;;
-			strings) change="s/ints/strings/g; s/4711/'4711'/" ;;
-			uints) change='s/ints/uints/g; s/4711/9223372036854780519/' ;;
-			esac
+		query "$dialect" clocks-by-host
+		expect <<-END
+			db1 3 0 50
+			web1 0.05 0 412
+			web2 0.05 0 73
+		END
+		# A number, a text, and a number over 2^63.
+		for change in '' "s/ints/strings/g; s/4711/'4711'/" 's/ints/uints/g; s/4711/9223372036854780519/'; do
 			query "$dialect" request-across-hosts "$change"
 			expect 1,3-5,8 <<-END
 				web1 0 0.05 sure net.send
@@ -304,18 +276,6 @@ query() {
 		done
 		query "$dialect" request-across-hosts 's/4711/4713/'
 		[ -z "$printed" ]
-	done
-}
-
-@test "by how much the clocks of hosts may be wrong" {
-	engines
-	for dialect in $here; do
-		query "$dialect" clocks-by-host
-		expect <<-END
-			db1 3 0 50
-			web1 0.05 0 412
-			web2 0.05 0 73
-		END
 	done
 }
 
