@@ -21,10 +21,8 @@ async function open(file, options = {}) {
 		!message.text().includes('willReadFrequently') && problems.push(message.text()));
 	page.on('pageerror', error => problems.push(error.stack));
 	page.on('request', request => request.url().startsWith('file:') || problems.push('asks for ' + request.url()));
-	page.began = Date.now();
 	await page.goto('file://' + path.resolve(file));
 	await drawn(page);
-	page.opened = Date.now() - page.began;
 	return page;
 }
 
@@ -413,30 +411,16 @@ const cases = {
 			assert.deepEqual(problems, [], file);
 		}
 	},
-	async 'zooming and panning draws a million events'() {
+	async 'a million events are drawn, however near one looks'() {
 		const page = await open('million.html');
-		const opened = page.opened;
-		const rate = await page.evaluate(() => new Promise(done => {
-			const {lanes, model} = ptraceReport, begin = performance.now(), before = lanes.frames();
-			let spent = 0;
-			const step = () => {
-				const time = performance.now() - begin;
-				if (time > 2000) {
-					done({frames: (lanes.frames() - before) / time * 1000, drawing: spent / (lanes.frames() - before)});
-					return;
-				}
-				// In and out, and along.
-				const span = model.span * Math.pow(10, -2.5 * (1 - Math.cos(time / 300)));
-				lanes.show(model.span * (0.5 + 0.3 * Math.sin(time / 700)) - span / 2, span);
-				const start = performance.now();
+		assert.equal(await page.evaluate(() => {
+			const {lanes, model} = ptraceReport;
+			for (let span = model.span; span > 1000; span /= 3) {
+				lanes.show(model.span / 2, span);
 				lanes.drawNow();
-				spent += performance.now() - start;
-				requestAnimationFrame(step);
-			};
-			requestAnimationFrame(step);
-		}));
-		console.log('# opened in ' + opened + ' ms; ' + rate.frames.toFixed(0) + ' frames/s, ' + rate.drawing.toFixed(1) + ' ms each');
-		assert.equal(await page.evaluate(() => ptraceReport.model.meta.events), 1000867);
+			}
+			return model.meta.events;
+		}), 1000867);
 		await picture(page, 'million');
 	},
 };
