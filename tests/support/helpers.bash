@@ -191,6 +191,12 @@ own_mounts() {
 	run_split unshare -m bash -ec "$1" _ "${@:2}"
 }
 
+# in_mounts STATUS SCRIPT ARGUMENT...: the same, and the script has this status
+in_mounts() {
+	own_mounts "${@:2}"
+	[ "$status" -eq "$1" ] || { echo "status $status: $stderr"; return 1; }
+}
+
 # Exactly one line on standard error, which begins with the name of the program.
 assert_one_message() {
 	[ "$(wc -l <stderr.txt)" -eq 1 ] && [[ $stderr == "$1: "* ]]

@@ -543,7 +543,7 @@ advised() {
 
 @test "the log on a full disk" {
 	mkdir small
-	own_mounts 'mount -t tmpfs -o size=128k tmpfs small; cd small; mkfifo in
+	in_mounts 1 'mount -t tmpfs -o size=128k tmpfs small; cd small; mkfifo in
 		"$1" -w -W -n 20000 <in >out & exec 7>in
 		until grep -qsx ready out; do sleep 0.02; done
 		ptrace-create --pid=$! --name="$2" --start -o run.log >/dev/null
@@ -553,7 +553,6 @@ advised() {
 		status=0; ptrace-doctor --json "$2" || status=$?
 		ptrace-shutdown --allow-loss "$2" 2>/dev/null || true
 		kill $!; exit $status' "$traced" "$me.d"
-	[ "$status" -eq 1 ]
 	finds problem log 'No space left on device.*make room on the disk, then ptrace-flush'
 	fails finds note flush
 	finds problem disk 'is full'
@@ -571,23 +570,20 @@ advised() {
 @test "a finished log on a full disk is all right" {
 	ptrace-run -o run.log -- "$traced" -n 1
 	mkdir small
-	own_mounts 'mount -t tmpfs -o size=32k tmpfs small
+	in_mounts 0 'mount -t tmpfs -o size=32k tmpfs small
 		cp run.log small; head -c 1m /dev/zero >small/fill 2>/dev/null || true
 		ptrace-doctor --json small/run.log'
-	[ "$status" -eq 0 ]
 	finds ok events 'has 1 event of programs'
 	[[ $stdout != *full* ]]
 }
 
 @test "shared memory that is full, missing, or open to renaming" {
-	own_mounts 'mount -t tmpfs -o size=1m,mode=1777 tmpfs /dev/shm
+	in_mounts 1 'mount -t tmpfs -o size=1m,mode=1777 tmpfs /dev/shm
 		head -c 2m /dev/zero >/dev/shm/fill 2>/dev/null || true
 		ptrace-doctor --json'
-	[ "$status" -eq 1 ]
 	finds problem shared-memory 'is full'
-	own_mounts 'mount -t tmpfs -o size=64k,mode=1777 tmpfs /dev/shm
+	in_mounts 125 'mount -t tmpfs -o size=64k,mode=1777 tmpfs /dev/shm
 		ptrace-doctor --json || exec ptrace-run true'
-	[ "$status" -eq 125 ]
 	finds problem shared-memory 'is too small: it has 64 KiB'
 	[ "$stderr" = "ptrace-run: true: no memory for the stream: /dev/shm is too small" ]
 	# The advised size fits, and the default size fits where nothing is advised.
@@ -603,9 +599,8 @@ advised() {
 		[ "$status" -eq 125 ]
 		finds note shared-memory "use --stream-min-size=$advice"
 		[[ $stderr == "ptrace-run: $traced: no memory for the stream: /dev/shm has too little room "*"; --stream-min-size=$advice needs less" ]]
-		own_mounts 'mount -t tmpfs -o size="$1",mode=1777 tmpfs /dev/shm
+		in_mounts 0 'mount -t tmpfs -o size="$1",mode=1777 tmpfs /dev/shm
 			exec ptrace-run -o shm.log --stream-min-size="$2" "$3"' "$size" "$advice" "$traced"
-		[ "$status" -eq 0 ]
 	done
 	# The patterns are the last for which there is no room.
 	for size in $(seq 1200 30 1600); do
@@ -617,9 +612,8 @@ advised() {
 		[[ $stderr == "ptrace-run: $traced: no memory for the stream: /dev/shm has too little room "*"; --stream-min-size=64K needs less" ]]
 	done
 	[ "$status" -ne 125 ]
-	own_mounts 'mount -t tmpfs -o nr_inodes=6,mode=1777 tmpfs /dev/shm
+	in_mounts 125 'mount -t tmpfs -o nr_inodes=6,mode=1777 tmpfs /dev/shm
 		ptrace-doctor --json || exec ptrace-run true'
-	[ "$status" -eq 125 ]
 	finds problem shared-memory 'can have only [0-9] more files'
 	[[ $stderr == "ptrace-run: true: no memory for the stream: /dev/shm can have too few more files (df -i /dev/shm)" ]]
 	own_mounts 'mount -t tmpfs -o size=100m,mode=777 tmpfs /dev/shm; ptrace-doctor --json'
@@ -636,10 +630,9 @@ advised() {
 		ptrace-doctor --json'
 	finds ok directory 'yours, and closed to others'
 	[[ $stdout == *'/dev/shm/posixtrace-0.'* ]]
-	own_mounts 'mount -t tmpfs -o mode=1777 tmpfs /dev/shm
+	in_mounts 1 'mount -t tmpfs -o mode=1777 tmpfs /dev/shm
 		mkdir -m 777 /dev/shm/posixtrace-0; chmod 777 /dev/shm/posixtrace-0
 		ptrace-doctor --json -- "$1"' "$traced"
-	[ "$status" -eq 1 ]
 	finds problem directory 'has mode 777'
 	own_mounts 'mount -t tmpfs -o mode=1777 tmpfs /dev/shm
 		: >/dev/shm/posixtrace-0; ptrace-doctor --json'
@@ -760,18 +753,15 @@ advised() {
 }
 
 @test "a /dev/shm that is read-only is called that, by doctor, run and create" {
-	own_mounts 'mount -t tmpfs -o mode=1777 tmpfs /dev/shm; ptrace-event x; mount -o remount,ro /dev/shm
+	in_mounts 1 'mount -t tmpfs -o mode=1777 tmpfs /dev/shm; ptrace-event x; mount -o remount,ro /dev/shm
 		ptrace-doctor' || true
-	[ "$status" -eq 1 ]
 	[ "$(grep -c '^problem' <<<"$stdout")" -eq 1 ]
 	[[ $stdout == *"/dev/shm: is mounted read-only"*"mount -o remount,rw /dev/shm"* ]]
 	[[ $stdout != *chmod* ]]
-	own_mounts 'mount -t tmpfs -o mode=1777 tmpfs /dev/shm; mount -o remount,ro /dev/shm
+	in_mounts 125 'mount -t tmpfs -o mode=1777 tmpfs /dev/shm; mount -o remount,ro /dev/shm
 		exec ptrace-run -o run.log true'
-	[ "$status" -eq 125 ]
 	[ "$stderr" = "ptrace-run: /dev/shm: is mounted read-only, and a trace needs memory there: mount -o remount,rw /dev/shm" ]
-	own_mounts 'mount -t tmpfs -o ro tmpfs /dev/shm; exec ptrace-create -p $$'
-	[ "$status" -eq 1 ]
+	in_mounts 1 'mount -t tmpfs -o ro tmpfs /dev/shm; exec ptrace-create -p $$'
 	[ "$stderr" = "ptrace-create: /dev/shm: is mounted read-only, and a trace needs memory there: mount -o remount,rw /dev/shm" ]
 }
 

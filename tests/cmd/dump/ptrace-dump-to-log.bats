@@ -280,7 +280,7 @@ whose() {
 	ptrace-run -o run.log -- "$traced" -n 20000 -s 100
 	record "$me.a" -- -n 5000 -s 100
 	mkdir full
-	own_mounts 'mount -t tmpfs -o size=64k tmpfs full
+	in_mounts 0 'mount -t tmpfs -o size=64k tmpfs full
 		for command in "ptrace-dump --to-log=full/new.log run.log" "ptrace-snapshot -o full/new.log $1"; do
 			: >full/old.log
 			for file in new old; do
@@ -292,7 +292,6 @@ whose() {
 			[ -e full/old.log ]
 			[ ! -s full/old.log ]
 		done' "$me.a"
-	[ "$status" -eq 0 ]
 	[ -z "$stdout" ]
 	[ "$(grep -c "full/...\.log: writing the log failed: No space left on device" stderr.txt)" -eq 4 ]
 }
