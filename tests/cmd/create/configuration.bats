@@ -69,7 +69,6 @@ sessions: [{exclude: []}, {name: b, max-data-size: 2048}]' --all --inheritance=c
 		exclude:
 		  - noise
 	END
-	ptrace-run -c file.yaml -- sh -c '"$0" -s 20; "$0" -e noise' "$traced" || true
 	ptrace-run -c file.yaml -- "$traced" -s 20
 	ptrace-stat --format=json yaml.log | jq -e '.attributes |
 		.trace_name == "my-trace" and .stream_min_size == 2097152 and

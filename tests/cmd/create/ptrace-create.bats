@@ -160,17 +160,6 @@ load ../../support/helpers
 	done
 }
 
-@test "a session whose name cannot be told is ended again" {
-	[ -w /dev/full ] || skip "no /dev/full"
-	traced_start -w
-	exits 1 sh -c 'ptrace-create --pid="$1" --name="$2" -o run.log >/dev/full' _ "$pid" "$me.a"
-	grep -qx 'ptrace-create: standard output: No space left on device' stderr.txt
-	[ "$(session_files)" -eq 0 ]
-	[ ! -e run.log ]
-	exits 1 sh -c 'ptrace-create --pid="$1" --name="$2" >&-' _ "$pid" "$me.a"
-	[ "$(session_files)" -eq 0 ]
-}
-
 # unread 1|2 COMMAND...: what it writes there goes into a pipe that nobody reads
 unread() {
 	python3 -c 'import os, subprocess, sys
@@ -180,12 +169,14 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 ' "$@"
 }
 
-@test "nobody reads the name, or the message about another: no session is left" {
+@test "a session whose name, or the message about another, cannot be written is ended again" {
 	traced_start -w
 	exits 1 unread 1 ptrace-create --pid="$pid" --name="$me.a" -o run.log
 	grep -qx 'ptrace-create: standard output: Broken pipe' stderr.txt
 	[ "$(session_files)" -eq 0 ]
 	[ ! -e run.log ]
+	exits 1 sh -c 'ptrace-create --pid="$1" --name="$2" >&-' _ "$pid" "$me.a"
+	[ "$(session_files)" -eq 0 ]
 	printf 'sessions:\n- {name: %s, pid: %s}\n- {name: %s, pid: 999999999}\n' \
 		"$me.a" "$pid" "$me.b" >all.yaml
 	prints 1 '' unread 2 ptrace-create --all --config=all.yaml
