@@ -32,7 +32,7 @@ static int64_t moment(const char *text)
 
 TEST(moments_are_read_to_the_nanosecond, "")
 {
-	const int64_t t = 1767323045 * second;
+	const int64_t t = 1767323045 * second, leap = 1483228800 * second;
 
 	CHECK_EQ(moment("2026-01-02T03:04:05Z"), t);
 	CHECK_EQ(moment("2026-01-02t03:04:05z"), t);
@@ -41,8 +41,23 @@ TEST(moments_are_read_to_the_nanosecond, "")
 	CHECK_EQ(moment("2026-01-02T03:04:05.0000000019Z"), t + 1);
 	CHECK_EQ(moment("2026-01-02T04:34:05+01:30"), t);
 	CHECK_EQ(moment("2026-01-01T22:04:05-05:00"), t);
+	CHECK_EQ(moment("2026-01-02T03:04:05-00:00"), t);
+	CHECK_EQ(moment("2026-01-02T03:04Z"), t - 5 * second);
+	/* date --rfc-3339=ns, ls --full-time. */
+	CHECK_EQ(moment("2026-01-02 04:04:05.123456789+01:00"), t + 123456789);
+	CHECK_EQ(moment("2026-01-02 04:04:05.000000000 +0100"), t);
+	CHECK_EQ(moment("2026-01-01 22:34:05 -0430"), t);
+	CHECK_EQ(moment("2026-01-02 03:04:05 Z"), t);
 	CHECK_EQ(moment("@1767323045"), t);
 	CHECK_EQ(moment("@1767323045.000000007"), t + 7);
+	CHECK_EQ(moment("@-1.5"), -second - second / 2);
+	CHECK_EQ(moment("@-99999999999999999999"), -INT64_MAX);
+	/* A leap second is the one behind it. */
+	CHECK_EQ(moment("2016-12-31T23:59:60Z"), leap);
+	CHECK_EQ(moment("2016-12-31T23:59:60.5Z"), leap + second / 2);
+	CHECK_EQ(moment("2017-01-01T00:59:60+01:00"), leap);
+	CHECK_EQ(moment("2016-12-31 18:59:60 -0500"), leap);
+	CHECK_EQ(moment("2017-01-01T00:00:00Z"), leap);
 	CHECK_EQ(moment("1969-12-31T23:59:59Z"), -second);
 	CHECK_EQ(moment("2024-02-29T00:00:00Z"), 1709164800 * second);
 	CHECK_EQ(moment("9999-12-31T23:59:59Z"), INT64_MAX);
@@ -81,33 +96,6 @@ TEST(relative_times, "")
 	CHECK(ptrc_when_parse("-0s", &w, &why));
 	CHECK_EQ(w.base, PTRC_WHEN_FROM_END);
 	CHECK_EQ(w.ns, 0);
-}
-
-TEST(moments_may_be_written_as_other_tools_do, "")
-{
-	const int64_t t = 1767323045 * second;
-
-	/* date -Iseconds, date --rfc-3339=ns, ls --full-time. */
-	CHECK_EQ(moment("2026-01-02T04:04:05+01:00"), t);
-	CHECK_EQ(moment("2026-01-02 04:04:05.123456789+01:00"), t + 123456789);
-	CHECK_EQ(moment("2026-01-02 04:04:05.000000000 +0100"), t);
-	CHECK_EQ(moment("2026-01-01 22:34:05 -0430"), t);
-	CHECK_EQ(moment("2026-01-02 03:04:05 Z"), t);
-	CHECK_EQ(moment("2026-01-02T03:04:05-00:00"), t);
-	CHECK_EQ(moment("2026-01-02T03:04Z"), t - 5 * second);
-	CHECK_EQ(moment("@-1.5"), -second - second / 2);
-	CHECK_EQ(moment("@-99999999999999999999"), -INT64_MAX);
-}
-
-TEST(leap_seconds_are_those_behind, "")
-{
-	const int64_t t = 1483228800 * second;
-
-	CHECK_EQ(moment("2016-12-31T23:59:60Z"), t);
-	CHECK_EQ(moment("2016-12-31T23:59:60.5Z"), t + second / 2);
-	CHECK_EQ(moment("2017-01-01T00:59:60+01:00"), t);
-	CHECK_EQ(moment("2016-12-31 18:59:60 -0500"), t);
-	CHECK_EQ(moment("2017-01-01T00:00:00Z"), t);
 }
 
 static void use_zone(const char *zone)
@@ -778,12 +766,10 @@ TEST(wrong_expressions_are_refused_with_the_column, "")
 		{"pid > -1e5000", "column 8: '1e5000' is beyond the largest number"},
 		{"pid < '1e309'", "column 7: '1e309' is not a number"},
 		{"gap < 1e300s", "column 7: '1e300s' is beyond the largest duration, 1.79e308ns"},
-		{"gap < 1e5000ns", "column 7: '1e5000ns' is beyond the largest duration"},
 		{"gap < 1e300x",
 		 "column 7: '1e300x' is not a number, and not a duration such as 5ms"},
 		{"pid == ==", "column 8: a field, number or string is missing"},
 		{"5", "column 2: a comparison is missing"},
-		{"'x' && pid", "column 5: a comparison is missing"},
 		{"pid # 4", "column 5: '#' has no meaning here"},
 		{"\xc3\xa4 == 3", "column 1: '\xc3\xa4' has no meaning here"},
 		{"pid == (", "column 9: "},
@@ -791,7 +777,6 @@ TEST(wrong_expressions_are_refused_with_the_column, "")
 		{"event == db.query",
 		 "column 10: events have no field 'db.query'; text has to be in quotes"},
 		{"true", "column 5: a comparison is missing"},
-		{"3 || pid", "column 3: a comparison is missing"},
 		{"pid && \"text\"", "column 14: a comparison is missing"},
 		{"event =~ '((a{1,999}){1,999}){1,999}'", "column 10: the pattern is"},
 		{"event =~ '(a?){9999}'", "column 10: the pattern is"},
@@ -1044,22 +1029,15 @@ TEST(what_does_not_go_together_is_refused_with_the_column, "")
 		{"time > 5",
 		 "column 8: a time cannot be compared with a number; a time is in quotes, such as "
 		 "'2026-01-02 03:04', and 'ns' is the time as a number"},
-		{"time > \"2026\"", "column 8: '2026' is not a time"},
 		{"data < time", "column 1: a number or text cannot be compared with a time"},
 		{"(len > 5) * 2", "column 1: a condition is not a value"},
-		{"5 < time",
-		 "column 1: a number cannot be compared with a time; a time is in quotes"},
 		{"time > 5ms", "column 8: a time cannot be compared with a duration; the diff"},
-		{"time == pid", "column 9: a time cannot be compared with a number"},
 		{"time == event", "column 9: a time cannot be compared with text"},
 		{"time == true", "column 9: a time cannot be compared with true or false"},
 		{"time == data.big", "column 9: a time cannot be compared with a number;"},
-		{"time == ns + 1", "column 9: a time cannot be compared with a number"},
 		{"time > '+x'", "column 8: '+x' is not a time"},
 		{"pid > 5ms", "column 7: a number cannot be compared with a duration; a duration"},
 		{"5ms < len", "column 1: a duration cannot be compared with a number; a dur"},
-		{"time - '10:30' > 5",
-		 "column 18: a duration cannot be compared with a number; a d"},
 		{"time - '10:30' > '5ms'", "column 18: a duration cannot be compared with text; a"},
 		{"event == 5ms", "column 10: text cannot be compared with a duration"},
 		{"data == 5ms", "column 9: a number or text cannot be compared with a duration"},
@@ -1085,19 +1063,13 @@ TEST(what_does_not_go_together_is_refused_with_the_column, "")
 		 "column 12: 'data.text' is text, and is compared with"},
 		{"5 < data.text", "column 5: 'data.text' is text, and is compared with a number"},
 		{"len + 1 == 'x'", "column 12: 'x' is not a number, but this is a number"},
-		{"(len > 5) + 1 == 2", "column 1: a condition is not a value"},
 		{"1 == (len > 5)", "column 6: a condition is not a value"},
 		{"-(!pid) == 1", "column 2: a condition is not a value"},
 		{"len + 1 =~ '1'", "column 1: '=~' needs text, but this is a number"},
 		{"time ~ '1'", "column 1: '~' needs text, but 'time' is a time"},
-		{"len == 99999w", "column 8: the duration is longer than 292 years"},
 		{"len == 99999999999w", "column 8: the duration is longer than 292 years"},
 		{"len == 1e20q", "column 8: '1e20q' is not a number, and not a duration"},
-		{"len == 5q", "column 8: '5q' is not a number, and not a duration"},
-		{"len +", "column 6: the expression ends where a field"},
 		{"len + * 2 > 1", "column 7: a field, number or string is missing before '* '"},
-		{"1 + 1", "column 6: a comparison is missing"},
-		{"len == 1 2", "column 10: '&&' or '||' is missing before '2'"},
 	};
 
 	static const struct refusal members[] = {
@@ -1105,7 +1077,6 @@ TEST(what_does_not_go_together_is_refused_with_the_column, "")
 		 "column 14: 'false' is text, but 'data.flag' is true or false, without quotes"},
 		{"'abc' != data.id", "column 1: 'abc' is not a number, but 'data.id' is a number"},
 		{"data.list[1] < 'abc'", "column 16: 'abc' is not a number, but 'data.list[1]' is"},
-		{"data.real == 'x'", "column 14: 'x' is not a number, but 'data.real' is a number"},
 		{"data.id =~ '1'", "column 1: '=~' needs text, but 'data.id' is a number"},
 		{"data.flag ~ 't*'", "column 1: '~' needs text, but 'data.flag' is true or false"},
 		{"data.state == 'opne'",
@@ -1119,7 +1090,6 @@ TEST(what_does_not_go_together_is_refused_with_the_column, "")
 		{"len - data.raw > 1", "column 5: bytes cannot be subtracted from a number"},
 		{"-data.raw == 1", "column 1: a sign needs a number or a duration"},
 		{"data.raw > 5ms", "column 12: bytes cannot be compared with a duration"},
-		{"data.raw == time", "column 1: bytes cannot be compared with a time"},
 		{"data.list == 1",
 		 "column 14: an array cannot be compared with a number; an element of an array is "
 		 "data.NAME[N]"},
