@@ -125,16 +125,22 @@ make_pairs() {
 	holds chrome 'all(.ph != "s" and .ph != "f")' --pair='req.begin..step.end' pairs.log
 }
 
-@test "random pairs of many threads always nest" {
-	python3 - <<-END | made random.log
-		import random
+# random_log COUNT THREADS NAME: so many events of pairs, in random order, whose names begin with a letter and this
+random_log() {
+	python3 - "$@" <<-'END' | made random.log
+		import random, sys
 		random.seed(5)
 		ns = 0
-		for i in range(20000):
+		for i in range(int(sys.argv[1])):
 		    ns += random.choice([0, 0, 1, 7, 1000])
-		    thread = random.randrange(1, 20)
-		    print(f"event {ns} {thread % 3 + 1} {thread} {random.choice('abcde')}.{random.choice(['begin', 'end'])}")
+		    thread = random.randrange(1, int(sys.argv[2]))
+		    name = random.choice("abcde") + sys.argv[3] + random.choice([".begin", ".end"])
+		    print(f"event {ns} {thread % 3 + 1} {thread} {name}")
 	END
+}
+
+@test "random pairs of many threads always nest" {
+	random_log 20000 20 ''
 	holds chrome 'map(select(.ph == "X")) | length > 2000' random.log
 	jq -se 'map(select(.ph == "b")) | length > 500' events
 	# No event is missing: each is part of a slice, or stands for itself.
@@ -874,15 +880,7 @@ perfetto() {
 
 @test "Perfetto: random pairs nest, with the times that they have; any names" {
 	command -v protoc >/dev/null || skip "no protoc"
-	python3 - <<-END | made random.log
-		import random
-		random.seed(6)
-		ns = 0
-		for i in range(5000):
-		    ns += random.choice([0, 0, 1, 7, 1000])
-		    thread = random.randrange(1, 8)
-		    print(f"event {ns} {thread % 3 + 1} {thread} {random.choice('abcde')}%ff%22.{random.choice(['begin', 'end'])}")
-	END
+	random_log 5000 8 %ff%22
 	perfetto random.log 2>/dev/null >events
 	chrome random.log 2>/dev/null >chrome.json
 	# The same slices, by name, begin and duration.
