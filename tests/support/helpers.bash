@@ -387,12 +387,17 @@ made() {
 	"$PTRC_BUILD/tests/support/made_log" "$1"
 }
 
-# timeline LOG NS:NAME[:KIND:VALUE]...: a log of these events of thread 8 of process 7 or of the trace system
+# timeline LOG NS[/THREAD]:NAME[:KIND:VALUE]...: a log of these events of the thread, which is 8 if it has no number, of
+# process 7, or of the trace system; what has a blank is a line of made_log.c
 timeline() {
-	local ns name data
+	local ns name data thread
 	for name in "${@:2}"; do
+		[[ $name != *' '* ]] || { echo "$name"; continue; }
 		IFS=: read -r ns name data <<<"$name"
-		if [[ $name == posix_trace_* ]]; then echo "event $ns 0 0 $name $data"; else echo "event $ns 7 8 $name $data"; fi
+		thread="7 8"
+		[[ $ns != */* ]] || thread="7 ${ns#*/}"
+		[[ $name != posix_trace_* ]] || thread="0 0"
+		echo "event ${ns%/*} $thread $name $data"
 	done | made "$1"
 }
 

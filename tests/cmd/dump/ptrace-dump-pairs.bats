@@ -189,13 +189,8 @@ shown() {
 }
 
 @test "pairs: the fields that are asked for, as text, JSON and CSV" {
-	made run.log <<-'END'
-		event 0 7 7 posix_trace_start
-		event 1000000000 7 70 req.begin hex:31
-		event 1000002000 7 70 req.end hex:2c22
-		event 2000000000 7 71 a hex:ff
-		event 2000000001 7 71 b hex:
-	END
+	timeline run.log 0:posix_trace_start 1000000000/70:req.begin:hex:31 \
+		1000002000/70:req.end:hex:2c22 2000000000/71:a:hex:ff 2000000001/71:b
 	shows() { ptrace-dump --pair=req --pair=a..b --utc "$@" run.log; }
 	[ "$(shows --format=text --fields=duration,pair,end.pid,begin.data --header=always)" = "$(cat <<-'END'
 		duration pair end.pid begin.data

@@ -326,11 +326,7 @@ has_unseen() {
 
 # A log of 200,002 events, one part of which, before the middle, is damaged.
 make_damaged() {
-	made long.log <<-END
-		event 100 7 7 a
-		event 600 7 7 a
-		repeat 100000 1000
-	END
+	timeline long.log 100/7:a 600/7:a 'repeat 100000 1000'
 	printf damage | dd of=long.log bs=1 seek=$(($(stat -c %s long.log) / 4)) conv=notrunc status=none
 }
 
@@ -478,13 +474,8 @@ make_damaged() {
 }
 
 @test "around an event for which an expression holds" {
-	made run.log <<-'END'
-		event 0 7 7 posix_trace_start
-		event 1000000000 7 7 job.end hex:30
-		event 2000000000 7 8 job.end hex:31
-		event 2000000500 7 8 other hex:
-		event 3000000000 7 8 job.end hex:30
-	END
+	timeline run.log 0:posix_trace_start 1000000000/7:job.end:hex:30 \
+		2000000000:job.end:hex:31 2000000500:other 3000000000:job.end:hex:30
 	around() { ptrace-dump --context=0s,1us --decode='job.end=char[1] s' --around="$@" run.log | jq -r .event | tr '\n' ' '; }
 	[ "$(around 'job.end where data.s == "1"')" = 'job.end other ' ]
 	[ "$(around 'job.* where tid == 8 && time > "+2500ms"')" = 'job.end ' ]

@@ -252,11 +252,7 @@ make_states() {
 
 @test "processes of two containers have lanes of their own if labels tell the containers apart" {
 	for log in one two; do
-		made $log.log <<-END
-			host box machine boot
-			event 100 7 8 a.begin
-			event 200 7 8 a.end
-		END
+		timeline $log.log 'host box machine boot' 100:a.begin 200:a.end
 	done
 	labels='--label=first=one.log --label=second=two.log'
 	holds chrome 'map(select(.name == "process_name") | [.pid, .args.name]) ==
@@ -334,13 +330,7 @@ process 7;part 100' ]
 
 # A pair in which events were lost.
 make_lost() {
-	made lost.log <<-END
-		event 100 7 8 a.begin
-		event 200 0 0 posix_trace_overflow
-		event 900 0 0 posix_trace_resume
-		event 950 7 8 a.end
-		lost 12
-	END
+	timeline lost.log 100:a.begin 200:posix_trace_overflow 900:posix_trace_resume 950:a.end 'lost 12'
 }
 
 @test "losses are bands and numbers in Chrome JSON" {
@@ -389,15 +379,8 @@ make_lost() {
 }
 
 @test "--last: a begin without an end has the place of the begin" {
-	made last.log <<-'END'
-		event 1000 7 1 a.begin
-		event 2000 7 2 b.begin
-		event 3000 7 2 b.end
-		event 4000 7 3 c.begin
-		event 5000 7 4 note
-		event 6000 7 5 d.begin
-		event 7000 7 5 d.end
-	END
+	timeline last.log 1000/1:a.begin 2000/2:b.begin 3000/2:b.end 4000/3:c.begin 5000/4:note \
+		6000/5:d.begin 7000/5:d.end
 	last() {
 		[ "$(chrome --user --last="$1" last.log 2>/dev/null | jq -r 'select(.ph != "M" and .ph != "E") | .name' | sort | xargs)" = "$2" ]
 	}
@@ -470,18 +453,8 @@ make_lost() {
 
 # A function that calls two others, one of them twice, on each of two threads.
 make_calls() {
-	made calls.log <<-END
-		event 0 7 8 main.begin
-		event 100 7 8 read.begin
-		event 150 7 9 main.begin
-		event 200 7 8 parse;it.begin
-		event 250 7 8 parse;it.end
-		event 400 7 8 read.end
-		event 500 7 8 read.begin
-		event 600 7 8 read.end
-		event 650 7 9 main.end
-		event 1000 7 8 main.end
-	END
+	timeline calls.log 0:main.begin 100:read.begin 150/9:main.begin '200:parse;it.begin' \
+		'250:parse;it.end' 400:read.end 500:read.begin 600:read.end 650/9:main.end 1000:main.end
 }
 
 @test "folded stacks are the time of each pair without those in it" {
@@ -504,17 +477,8 @@ process 7;a;b 20
 process 7;c 20' ]
 	# Which is told, and what is open where events were lost has its end there, if at all.
 	tells 0 '*c: 1 begin without end*folded: 1 pair cut short, at the end of the pair around*' ptrace-export --to=folded odd.log
-	made cut.log <<-END
-		event 0 7 8 w.begin
-		event 10 7 8 w.end
-		event 20 7 8 w.begin
-		event 50 0 0 posix_trace_overflow
-		event 900 0 0 posix_trace_resume
-		event 950 7 8 w.begin
-		event 980 7 8 w.end
-		event 999 7 8 x
-		lost 3
-	END
+	timeline cut.log 0:w.begin 10:w.end 20:w.begin 50:posix_trace_overflow 900:posix_trace_resume \
+		950:w.begin 980:w.end 999:x 'lost 3'
 	prints 0 'process 7;w 70' ptrace-export --to=folded --allow-loss cut.log
 	[[ $stderr == *"w: 1 with lost events or a restart in between"* ]]
 	run_split ptrace-export --to=speedscope --allow-loss cut.log
@@ -827,15 +791,8 @@ perfetto() {
 	# The waits are slices of their thread as well.
 	jq -se 'map(select(.name == "wait.lock")) | map([.ns, .dur, .track]) == [[150, 210, "thread 8"]]' events
 	# Without switches, waits are all that is known of what a thread does. One within another changes nothing.
-	made waits.log <<-END
-		event 100 7 8 wait.io.begin
-		event 110 7 8 wait.sleep.begin
-		event 120 7 8 wait.sleep.end
-		event 200 7 8 wait.io.end
-		event 200 7 8 wait.net.begin
-		event 300 7 8 wait.net.end
-		event 300 7 9 wait.child.begin
-	END
+	timeline waits.log 100:wait.io.begin 110:wait.sleep.begin 120:wait.sleep.end 200:wait.io.end \
+		200:wait.net.begin 300:wait.net.end 300/9:wait.child.begin
 	holds perfetto 'map(select(.state)) | map([.thread, .state, .ns, .dur]) == [["thread 8", "waiting: io", 0, 100],
 		["thread 8", "waiting: net", 100, 100], ["thread 9", "waiting: child", 200, null]]' waits.log
 	jq -se 'map(select(.name)) | map(.name) | sort == ["wait.child", "wait.io", "wait.net", "wait.sleep"]' events
@@ -1323,15 +1280,8 @@ check_ctf_losses() {
 	use_ctf "$1"
 	make_lost
 	# The log counts them in all: of several places each is told, and the others at the end.
-	made twice.log <<-END
-		event 100 0 0 posix_trace_overflow
-		event 900 0 0 posix_trace_resume
-		event 950 7 8 a
-		event 960 0 0 posix_trace_overflow
-		event 970 0 0 posix_trace_resume
-		event 980 7 8 b
-		lost 12
-	END
+	timeline twice.log 100:posix_trace_overflow 900:posix_trace_resume 950:a 960:posix_trace_overflow \
+		970:posix_trace_resume 980:b 'lost 12'
 	places() {
 		ctf --allow-loss "$@" | jq -sc 'map(select(.discarded) | [.discarded, .from[-3:], .to[-3:]])'
 	}

@@ -113,16 +113,8 @@ fields() {
 }
 
 @test "report: a pair across time that --around does not select is cut, as another end and begin may be there" {
-	made run.log <<-'END'
-		event 10000 7 1 mark
-		event 10100 7 1 a.begin
-		event 10200 7 1 a.end
-		event 10300 7 1 a.begin
-		event 50000 7 1 a.end
-		event 60000 7 1 a.begin
-		event 90000 7 1 mark
-		event 90100 7 1 a.end
-	END
+	timeline run.log 10000/1:mark 10100/1:a.begin 10200/1:a.end 10300/1:a.begin 50000/1:a.end \
+		60000/1:a.begin 90000/1:mark 90100/1:a.end
 	ptrace-report --text --around=mark --context=1us run.log >text
 	grep -Eqx 'a +1 +0 +0 +1 +100ns .*' text
 	# ptrace-export forms pairs of all events.
@@ -371,19 +363,9 @@ p raw=0x0aff end.note=done' ]
 }
 
 @test "report: losses cut pairs, gaps and times on a processor, whichever events are selected" {
-	made lossy.log <<-END
-		event 1000 7 8 outer.begin
-		event 1500 7 9 os.switch_in
-		event 2000 7 8 tick
-		event 3000 0 0 posix_trace_overflow
-		event 90000 0 0 posix_trace_resume
-		event 100000 7 9 tock
-		event 100000 7 8 tick
-		event 101000 7 8 outer.end
-		event 102000 7 8 outer.begin
-		event 103000 7 9 os.switch_out
-		event 104000 7 8 outer.end
-	END
+	timeline lossy.log 1000:outer.begin 1500/9:os.switch_in 2000:tick 3000:posix_trace_overflow \
+		90000:posix_trace_resume 100000/9:tock 100000:tick 101000:outer.end 102000:outer.begin \
+		103000/9:os.switch_out 104000:outer.end
 	for selection in --event=\* --user --pid=7 --event='[ot]*' '--where=pid == 7' '--where=len < 1'; do
 		exits 0 ptrace-report --allow-loss "$selection" -o report.html lossy.log
 		meta report.html '(.classes[] | select(.name == "outer")) | .count == 1 and .cut == 1'
@@ -431,11 +413,7 @@ p raw=0x0aff end.note=done' ]
 	tells 1 "*--label-by: no event that begins a pair has data.kin (did you mean 'data.kind' or 'data.n'\?)*" ptrace-report --text --label-by=data.kin jobs.log
 	grep -Eq '^job +4 ' stdout.txt
 	# Programs are called by their own names.
-	made programs.log <<-END
-		layout os.exec str name
-		event 100 7 7 os.exec str:sh
-		event 300 7 7 os.exit
-	END
+	timeline programs.log 'layout os.exec str name' 100/7:os.exec:str:sh 300/7:os.exit
 	exits 1 ptrace-report --label-by=data.name -o report.html programs.log
 	meta report.html '[.classes[] | select(.kind == 1) | .name] == ["sh"]'
 }
@@ -493,21 +471,15 @@ p raw=0x0aff end.note=done' ]
 }
 
 @test "report: a stop and a start cut gaps and times on a processor, too" {
-	made stopped.log <<-END
-		event 1000 7 8 tick
-		event 1500 7 9 os.switch_in
-		event 3000 0 0 posix_trace_stop u32:0
-		event 90000 0 0 posix_trace_start
-		event 100000 7 8 tick
-		event 103000 7 9 os.switch_out
-	END
+	timeline stopped.log 1000:tick 1500/9:os.switch_in 3000:posix_trace_stop:u32:0 \
+		90000:posix_trace_start 100000:tick 103000/9:os.switch_out
 	has '[.classes[] | select(.kind == 2)] == []' stopped.log
 	meta report.html '(.lanes[] | select(.tid == 8)) | .gap == 0'
 	meta report.html '(.classes[] | select(.name == "tick")) | .count == 2 and .max == null'
 }
 
 @test "report: the events of the keeper end no time without an event" {
-	made run.log <<-END
+	made run.log <<-'END'
 		event 1000 7 7 tick
 		event 3000 7 7 os.exit
 		event 90000 7 7 os.command u32:0 u32:0
