@@ -212,21 +212,12 @@ sends() {
 }
 
 @test "what is missing in a log is rows, and the exit status says so" {
-	made a.log <<-END
-		event 1000 7 8 one
-		event 2000 7 8 two
-		lost 5
-	END
+	timeline a.log 1000:one 2000:two 'lost 5'
 	ship_reports 3 "*a.log: *5*" a.log
 	jq -se '.[2] | .event == "posixtrace.lost" and .ints == {lost: 5} and
 		.strings == {cause: "stream"} and .seq == 2' server/events
 	# Events that were overrun are told before what comes next, on the day of that.
-	made b.log <<-END
-		event 1000 7 8 one
-		event 2000 7 8 posix_trace_overflow
-		event 90000000000000 7 8 posix_trace_resume
-		event 90000000001000 7 8 two
-	END
+	timeline b.log 1000:one 2000:posix_trace_overflow 90000000000000:posix_trace_resume 90000000001000:two
 	: >server/events
 	: >server/requests
 	ships 0 b.log
@@ -247,12 +238,7 @@ sends() {
 		($lost | length) > 0 and all($lost[]; . as $i | $e[$i - 1].event == "posix_trace_stop" and
 			$e[$i + 1].event == "posix_trace_start" and $e[$i].ints.from_ns <= $e[$i].ints.until_ns)' server/events
 	# The progress file says that a loss has begun.
-	made d.log <<-END
-		event 1000 7 8 one
-		event 2000 7 8 posix_trace_stop hex:01000000
-		event 90000000000000 7 8 posix_trace_start
-		event 90000000001000 7 8 two
-	END
+	timeline d.log 1000:one 2000:posix_trace_stop:u32:1 90000000000000:posix_trace_start 90000000001000:two
 	: >server/events
 	acts ok 'code 16 not now'
 	ships 1 d.log
@@ -843,6 +829,16 @@ has_sent() {
 	grep -qsx "place [0-9]* [0-9]* $2" "$1"
 }
 
+# grows LOG NUMBER [PROGRESS]: it has all of whole.log up to the end of this part, written at once, and that is sent
+grows() {
+	local before
+	before=$(stat -c %s "$1" 2>/dev/null) || before=0
+	part "$2"
+	dd if=whole.log of="$1" bs=$((end - before)) count=1 iflag=skip_bytes skip="$before" oflag=append conv=notrunc \
+		status=none
+	wait_until has_sent "${3-$1.ship}" "$rows"
+}
+
 @test "--follow looks only at what is new of a log, however long that is" {
 	[ -r /proc/self/io ] || skip "the kernel does not count reads"
 	mkdir logs
@@ -862,12 +858,7 @@ has_sent() {
 	sed -i "s/^place .*/place $next 0 $rows/" a.log.ship
 	follow --follow=logs --state-directory=. --batch-time=1s
 	for i in 6 5 4 3 2; do
-		part $((all - i))
-		size=$(stat -c %s logs/a.log)
-		# All at once.
-		dd if=whole.log of=logs/a.log bs=$((end - size)) count=1 iflag=skip_bytes skip="$size" \
-			oflag=append conv=notrunc status=none
-		wait_until has_sent a.log.ship "$rows"
+		grows logs/a.log $((all - i)) a.log.ship
 		# The looks before have found out what it had.
 		[ "$i" -ne 5 ] || reads=$(sed -n 's/^syscr: //p' "/proc/$pid/io")
 	done
@@ -886,18 +877,12 @@ has_sent() {
 	mkdir logs
 	many whole.log 60000
 	parts whole.log >parts
-	part 3
-	head -c "$end" whole.log >logs/a.log
 	follow --follow=logs
-	wait_until has_sent logs/a.log.ship "$rows"
-	part 4
-	head -c "$end" whole.log | tail -c +$(($(stat -c %s logs/a.log) + 1)) >>logs/a.log
-	wait_until has_sent logs/a.log.ship "$rows"
+	grows logs/a.log 3
+	grows logs/a.log 4
 	# Nobody knows any more what was sent.
 	rm logs/a.log.ship
-	part 5
-	head -c "$end" whole.log | tail -c +$(($(stat -c %s logs/a.log) + 1)) >>logs/a.log
-	wait_until has_sent logs/a.log.ship "$rows"
+	grows logs/a.log 5
 	has_once logs/a.log "$rows"
 	[ ! -s err ]
 	# It is cut off, and comes back in another file.
@@ -918,24 +903,19 @@ has_sent() {
 	wait_until is_complete logs/a.log
 	has_once logs/a.log 60000
 	# Another log takes its place while it grows.
-	part 3
-	head -c "$end" whole.log >logs/b.log
-	wait_until has_sent logs/b.log.ship "$rows"
+	grows logs/b.log 3
 	many other.log 50
 	cp other.log logs/b.log
 	wait_until is_complete logs/b.log
 	has_once logs/b.log 50
 	grep -q 'b.log: has replaced another log' err
-	part 3
-	head -c "$end" whole.log >logs/c.log
-	wait_until has_sent logs/c.log.ship "$rows"
+	grows logs/c.log 3
 	many other.log 60
 	mv other.log logs/c.log
 	wait_until is_complete logs/c.log
 	has_once logs/c.log 60
 	# One that was kept open is gone.
-	head -c "$end" whole.log >logs/d.log
-	wait_until has_sent logs/d.log.ship "$rows"
+	grows logs/d.log 3
 	rm logs/d.log
 	is_let_go() { ! ls -l "/proc/$pid/fd" | grep -q 'd\.log (deleted)'; }
 	wait_until is_let_go
