@@ -207,24 +207,25 @@ in_parts='for i in 1 2 3; do "$0" -n 3000; ptrace-flush "$1"; done'
 	[ "$(find . -name 'ptrace.log*' | sort | tr '\n' ' ')" = "./ptrace.log ./ptrace.log.old " ]
 }
 
+# is_busy FILE: no command writes to it, as the session $me does, of whatever it is to write
+is_busy() {
+	local read told="$1: another trace is writing to this file"
+	does_not_run "$told" -o "$1"
+	reports 1 "$told" ptrace-create --pid=$$ --name="$me.a" -o "$1"
+	reports 1 "$told" ptrace-snapshot -o "$1" "$me"
+	for read in one.log "$me"; do
+		reports 1 "$told" ptrace-dump --to-log="$1" "$read"
+		reports 1 "$told" ptrace-report --force -o "$1" "$read"
+		reports 1 "$told" ptrace-export --to=csv -o "$1" "$read"
+		reports 1 "$told" ptrace-export --to=ctf -o "$1" "$read"
+	done
+}
+
 @test "a log whose first file is deleted is not replaced while it is written" {
 	begin_kept_log
-	last=$(printf '%s\n' run.log.0* | tail -n 1)
 	ptrace-run -o one.log -- "$traced" -n 2
-	for file in run.log "$last"; do
-		does_not_run "$file: another trace is writing to this file" -o "$file"
-		reports 1 "$file: another trace is writing to this file" ptrace-dump --to-log="$file" one.log
-	done
 	ln -s run.log link.log
-	does_not_run "link.log: another trace is writing to this file" -o link.log
-	for file in run.log link.log; do
-		for read in one.log "$me"; do
-			reports 1 "$file: another trace is writing to this file" ptrace-report --force -o "$file" "$read"
-			for format in csv ctf; do
-				reports 1 "$file: another trace is writing to this file" ptrace-export --to=$format -o "$file" "$read"
-			done
-		done
-	done
+	for file in run.log link.log "$(printf '%s\n' run.log.0* | tail -n 1)"; do is_busy "$file"; done
 	cp one.log run.log.20301230
 	ptrace-run -o run.log.20301230 -- "$traced" -n 3
 	[ ! -e run.log ]
@@ -254,13 +255,7 @@ signal.pause()' "$(printf '%s\n' run.log.0* | tail -n 1)" 3>&- &
 	wait_until test -e done -a -e run.log.000003
 	ptrace-run -o one.log -- "$traced" -n 2
 	ln -s run.log.000001 link.log
-	for file in run.log.0* link.log; do
-		told="$file: another trace is writing to this file"
-		does_not_run "$told" -o "$file"
-		reports 1 "$told" ptrace-create --pid=$$ --name="$me.a" -o "$file"
-		reports 1 "$told" ptrace-dump --to-log="$file" one.log
-		reports 1 "$told" ptrace-snapshot -o "$file" "$me"
-	done
+	for file in run.log.0* link.log; do is_busy "$file"; done
 	# A file of another log has the name only.
 	cp one.log run.log.20301230
 	ptrace-run -o run.log.20301230 -- "$traced" -n 3
