@@ -134,20 +134,12 @@ shows() {
 	grep -v ' -$' log | diff -b lines -
 }
 
-@test "decode" {
-	begin -X 05000000 -n 2
-	follow -e traced.event --decode='*=u32 n' --where='data.n == 5'
-	go
-	wait_until has_line '"data":{"n":5}'
-	shut 0
-	[ "$(wc -l <lines)" -eq 2 ]
-}
-
-@test "it ends after the first ones" {
-	begin -n 100
-	follow -e traced.event --first=3
+@test "it ends after the first ones, which layouts select as well" {
+	begin -X 05000000 -n 100
+	follow -e traced.event --decode='*=u32 n' --where='data.n == 5' --first=3
 	go
 	ended 0
+	[ "$(grep -c '"data":{"n":5}' lines)" -eq 3 ]
 	[ "$(wc -l <lines)" -eq 3 ]
 }
 

@@ -746,15 +746,11 @@ untraced() {
 
 @test "without room for a file there is a message and no file" {
 	# Nothing can be written to a file, so the message goes through a pipe.
-	ptrace-run -o run.log -- "$traced"
 	[ "$( (ulimit -f 0 && ptrace-run -o a.log -- "$traced") 2>&1)" = \
 		"ptrace-run: $traced: no memory for the stream: the limit on file size (ulimit -f) is too low" ]
 	[ "$( (ulimit -f 4100 && ptrace-run -o a.log -- "$traced") 2>&1)" = \
 		"ptrace-run: $traced: no memory for the stream: the limit on file size (ulimit -f) is too low for a stream of this size; --stream-min-size=64K needs less" ]
-	[ "$( (ulimit -f 0 && ptrace-dump --to-log=a.log run.log) 2>&1)" = "ptrace-dump: a.log: File too large" ]
-	[ "$( (ulimit -f 0 && ptrace-report -o a.html run.log) 2>&1)" = "ptrace-report: a.html: File too large" ]
-	[ "$( (ulimit -f 0 && ptrace-export --to=csv -o a.csv run.log) 2>&1)" = "ptrace-export: a.csv: File too large" ]
-	[ -z "$(ls a.*)" ]
+	[ ! -e a.log ]
 }
 
 @test "why nothing was recorded is told as far as it is known" {
