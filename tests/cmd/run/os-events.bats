@@ -363,28 +363,28 @@ waits_for_look() {
 	ptrace-doctor | grep -q '^ok .*perf_event_open(2): allowed'
 }
 
+# runs_program NUMBER: the shell executes another program, the one of this number
+runs_program() {
+	go
+	wait_until says_count "$1"
+}
+
 @test "a session records them while its trace runs" {
 	needs_os
 	listens pid '' sh -c 'while read -r line; do /bin/true; echo done; done'
 	ptrace-create --os=process --name="$me" -o a.log --pid=$!
-	echo >&7
-	wait_until says_count 1
+	runs_program 1
 	ptrace-start "$me"
-	echo >&7
-	wait_until says_count 2
+	runs_program 2
 	ptrace-flush "$me"
 	[ "$(events a.log os.exec)" -eq 1 ]
 	ptrace-stop "$me"
-	echo >&7
-	wait_until says_count 3
+	runs_program 3
 	ptrace-start "$me"
-	echo >&7
-	wait_until says_count 4
+	runs_program 4
 	ptrace-clear "$me"
-	echo >&7
-	wait_until says_count 5
-	echo >&7
-	wait_until says_count 6
+	runs_program 5
+	runs_program 6
 	ptrace-shutdown "$me"
 	[ "$(events a.log os.exec)" -eq 2 ]
 	[ "$(fields a.log os.fork .pid | sort -u)" -eq "$pids" ]
@@ -398,8 +398,7 @@ says_count() {
 	needs_os
 	listens pid '' sh -c 'while read -r line; do /bin/true; echo done; done'
 	ptrace-create --os=process --name="$me" -o a.log --pid=$! --start
-	echo >&7
-	wait_until says_count 1
+	runs_program 1
 	kill -TERM "$(controller "$me")"
 	wait_until closed a.log
 	[ "$(events a.log os.exec)" -eq 1 ]
