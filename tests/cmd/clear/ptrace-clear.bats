@@ -19,8 +19,8 @@ load ../../support/helpers
 @test "a clear forgets losses, and nothing else does" {
 	record "$me.a" --stream-min-size=4K -- -n 100000
 	for i in 1 2; do
-		answers 3 '.status.stream_overrun and .losses.stream_events > 0' ptrace-stat --format=json "$me.a"
+		answers 3 '.status.stream_overrun and .losses.stream_events > 0' ptrace-stat --json "$me.a"
 	done
 	ptrace-clear "$me.a"
-	answers 0 '(.status.stream_overrun | not) and .losses.stream_events == 0' ptrace-stat --format=json "$me.a"
+	answers 0 '(.status.stream_overrun | not) and .losses.stream_events == 0' ptrace-stat --json "$me.a"
 }

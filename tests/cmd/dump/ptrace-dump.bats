@@ -507,7 +507,8 @@ make_damaged() {
 	# What is shown of an event selects it.
 	ptrace-dump -e b --fields=pid,time,address,ns run.log | tr -d '{}"' | tr ',' ' ' >shown
 	read -r pid time address ns < <(sed -E 's/(pid|time|address|ns)://g' shown)
-	[ "$(count -e '[ab]*' --where="pid == $pid && time >= '$time' && address == $address && ns == $ns")" -eq 1 ]
+	[ "$(count -e '[ab]*' --where="pid == $pid && time == '$time'" \
+		--where="address == $address && ns == $ns")" -eq 1 ]
 }
 
 @test "where: a wrong expression is told with its place" {

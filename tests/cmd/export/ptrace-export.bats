@@ -125,7 +125,7 @@ make_pairs() {
 	holds chrome 'all(.ph != "s" and .ph != "f")' --pair='req.begin..step.end' pairs.log
 }
 
-# random_log COUNT THREADS NAME: so many events of pairs, in random order, whose names begin with a letter and this
+# random_log COUNT THREADS NAME: so many events of random pairs, whose names are a letter and this
 random_log() {
 	python3 - "$@" <<-'END' | made random.log
 		import random, sys

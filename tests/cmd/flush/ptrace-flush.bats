@@ -101,8 +101,8 @@ load ../../support/helpers
 	exec 8>&-
 }
 
-# fails_once NAME PROGRAM EVENTS OPTION..., in mounts of their own: a session whose program has recorded so many events
-# on a full disk, and a flush that fails
+# fails_once NAME PROGRAM EVENTS OPTION..., in mounts of its own: a session whose program has recorded so
+# many events on a full disk, and a flush that fails
 fails_once() {
 	mount -t tmpfs -o size=1m tmpfs disk
 	mkfifo in

@@ -6,9 +6,6 @@ load ../../support/helpers
 
 work=$PTRC_BUILD/tests/support/os_work
 
-# Who empties the rings has done so, for a shell: something of it is in the log.
-until_emptied='until ptrace-dump --event="os.*" --first=1 a.log 2>/dev/null | grep -q .; do sleep 0.02; done'
-
 # Samples come by processor time, so there are no more of them on any machine; where a machine stands still for
 # others, some are missing.
 
@@ -245,7 +242,7 @@ Functions, and how many of 4 samples found them running (self), or what they had
 	[ "$(events a.log 'os.*')" -eq 0 ]
 }
 
-# names_after LOG NAME: of the programs that have samples after the one of this name was executed; $pid is its process
+# names_after LOG NAME: of the programs that have samples after this one was executed; $pid is its process
 names_after() {
 	local at
 	read -r pid at < <(fields "$1" os.exec "select(.data.name == \"$2\") | \"\(.pid) \(.ns)\"")

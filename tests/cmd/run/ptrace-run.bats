@@ -689,7 +689,8 @@ untraced() {
 	for fill in "$fill" "$fill"'; i=0; while true >/dev/shm/$i; do i=$((i + 1)); done; rm /dev/shm/0'; do
 		in_mounts 3 'mount -t tmpfs -o size=16m,nr_inodes=40,mode=1777 tmpfs /dev/shm
 			exec ptrace-run -o run.log --force --stream-min-size=64K -- \
-				sh -c "{ $2; } 2>/dev/null; \"\$0\"; true >/dev/shm/fill" "$1"' "$traced" "$fill"
+				sh -c "{ $2; } 2>/dev/null; \"\$0\"; true >/dev/shm/fill" "$1"' \
+			"$traced" "$fill"
 		[ "$stderr" = "ptrace-run: run.log: 1 process could not be traced: too little room in /dev/shm, or too little memory or address space" ]
 	done
 }
@@ -989,11 +990,12 @@ on_small_disk() {
 	for options in '' --no-loss --log-full-policy={append,loop,until-full}' --log-max-size=4M'; do
 		run_split on_small_disk sh -c 'ptrace-run -o full/run.log $1 -- "$0" -n 100000 2>run.err
 			ptrace-dump --allow-loss --count full/run.log >count
-			ptrace-stat --allow-loss full/run.log && ptrace-stat --allow-loss --json full/run.log' "$traced" "$options"
+			ptrace-stat --allow-loss full/run.log
+			ptrace-stat --allow-loss --json full/run.log' "$traced" "$options"
 		lost=$(sed -n 's/^events not written  *//p' stdout.txt)
 		[ "$lost" -gt 0 ]
 		[ "$(cat run.err stderr.txt | grep -c ": $lost events lost, as writing the log failed")" -eq 4 ]
-		tail -n 1 stdout.txt | jq -e ".counts.unwritten_events == $lost and .losses.unwritten_events == $lost"
+		tail -n 1 stdout.txt | jq -e "[.counts, .losses | .unwritten_events] == [$lost, $lost]"
 	done
 }
 
@@ -1355,7 +1357,7 @@ finds_hops() {
 	for look in file pidfd; do
 		exits "$1" hops "$look" "${@:3}"
 		pids="$pids $(<left)"
-		[[ $stderr == "ptrace-run: run.log: 1 process $2: "*" ($(<left)); --until=all records to the end"* ]]
+		[[ $stderr == "ptrace-run: run.log: 1 process $2: "*" ($(<left)); --until=all records "* ]]
 		[ "$1" -eq 0 ] || counts run.log os.went_on=1
 		rm left
 		begins runner hops "$look" "${@:3}" --until=all --quiet 2>err

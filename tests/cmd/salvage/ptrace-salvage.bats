@@ -62,12 +62,13 @@ crash_flushed() {
 
 # names_stream LOG...: commands say that the stream of each of these logs is unfinished
 names_stream() {
-	local log c
+	local log c left="an unfinished stream of process * stands in /dev/shm; 'ptrace-salvage *' writes it"
 	for log; do
 		for c in ptrace-stat ptrace-events 'ptrace-dump --verify' 'ptrace-dump --count'; do
-			tells 3 "*/run.log*: an unfinished stream of process * stands in /dev/shm; 'ptrace-salvage *' writes it*" $c "$log"
+			tells 3 "*/run.log*: $left*" $c "$log"
 		done
-		prints 1 '*was killed, and its last events stand in /dev/shm; ptrace-salvage writes them*' ptrace-doctor "./$log"
+		prints 1 '*was killed, and its last events stand in /dev/shm; ptrace-salvage writes them*' \
+			ptrace-doctor "./$log"
 	done
 }
 

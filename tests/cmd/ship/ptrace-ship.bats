@@ -829,13 +829,13 @@ has_sent() {
 	grep -qsx "place [0-9]* [0-9]* $2" "$1"
 }
 
-# grows LOG NUMBER [PROGRESS]: it has all of whole.log up to the end of this part, written at once, and that is sent
+# grows LOG NUMBER [PROGRESS]: it gets all of whole.log up to the end of this part, at once, and that is sent
 grows() {
 	local before
 	before=$(stat -c %s "$1" 2>/dev/null) || before=0
 	part "$2"
-	dd if=whole.log of="$1" bs=$((end - before)) count=1 iflag=skip_bytes skip="$before" oflag=append conv=notrunc \
-		status=none
+	dd if=whole.log of="$1" bs=$((end - before)) count=1 iflag=skip_bytes skip="$before" \
+		oflag=append conv=notrunc status=none
 	wait_until has_sent "${3-$1.ship}" "$rows"
 }
 
