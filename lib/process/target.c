@@ -223,20 +223,17 @@ static void prepare_unborn(const struct ptrc_target *t, struct ptrc_page *page)
 	}
 }
 
-static int open_other(pid_t pid, int log_fd, struct ptrc_target *t)
+/* Finds or makes the page (list of streams) of a process that identify() has found. ESRCH, EPERM, ENOMEM. */
+static int open_page(struct ptrc_target *t)
 {
-	struct ptrc_page_place place;
+	const struct ptrc_page_place place = place_of(t);
 	struct ptrc_page_file f;
 	bool is_unborn;
-	int error = identify(pid, true, t);
+	int error;
 
-	if (error)
-		return error;
-	t->past = ptrc_target_past(pid, t->uid, t->ns, t->start_ticks);
+	t->past = ptrc_target_past(t->pid, t->uid, t->ns, t->start_ticks);
 	if (t->past == PTRC_TARGET_TRACED_AS_ROOT)
 		return EPERM;
-	ptrc_sweep(t->dirfd, t->uid, log_fd);
-	place = place_of(t);
 	error = ptrc_page_open(&place, t->start_ticks, true, NULL, &f);
 	if (error)
 		return error == EAGAIN ? ENOMEM : error;
@@ -256,6 +253,16 @@ static int open_other(pid_t pid, int log_fd, struct ptrc_target *t)
 	return error;
 }
 
+static int open_other(pid_t pid, int log_fd, struct ptrc_target *t)
+{
+	int error = identify(pid, true, t);
+
+	if (error)
+		return error;
+	ptrc_sweep(t->dirfd, t->uid, log_fd);
+	return open_page(t);
+}
+
 int ptrc_target_look(pid_t pid, struct ptrc_target *t, struct ptrc_page *page)
 {
 	struct ptrc_page_place place;
@@ -270,10 +277,14 @@ int ptrc_target_look(pid_t pid, struct ptrc_target *t, struct ptrc_page *page)
 		memset((void *)page, 0, sizeof(*page));
 		error = 0;
 	}
-	if (error)
+	if (error) {
 		ptrc_target_rest(t);
-	else if (page->image == 0 && ptrc_inherit_is_announced(t->dirfd) && may_publish(t))
+	} else if (page->image == 0 && ptrc_inherit_is_announced(t->dirfd) && may_publish(t)) {
+		uint64_t own = page->active;
+
 		ptrc_inherit_join(&place, page, &copy);
+		t->has_joined = page->active != own;
+	}
 	return error;
 }
 
@@ -362,6 +373,17 @@ void ptrc_target_detach(struct ptrc_target *t, uint64_t stream_id)
 	}
 	if (stream_id)
 		call(t, ptrc_bell_unring);
+}
+
+void ptrc_target_join(struct ptrc_target *t)
+{
+	if (!t->has_joined || open_page(t))
+		return;
+	/* The streams may have ended since ptrc_target_look. */
+	if (is_unused(t))
+		ptrc_target_detach(t, 0);
+	ptrc_page_unmap(t->page);
+	t->page = NULL;
 }
 
 void ptrc_target_close(struct ptrc_target *t)

@@ -32,6 +32,8 @@ struct ptrc_target {
 	uint64_t start_ticks;
 	uint64_t ns; /* pid namespace of the process, the same as that of this process */
 	bool is_self;
+	/* ptrc_target_look has found streams that the page does not have: those of ancestors. */
+	bool has_joined;
 	enum ptrc_target_past past;
 };
 
@@ -50,6 +52,9 @@ int ptrc_target_open(pid_t pid, int log_fd, struct ptrc_target *t);
  * Makes, locks and removes nothing. *t then has no page, so ptrc_target_rest is enough to give it up. ENOENT:
  * no process of that user is traced. Other errors: ESRCH, EPERM, ENOMEM. */
 int ptrc_target_look(pid_t pid, struct ptrc_target *t, struct ptrc_page *page);
+/* Puts the streams of ancestors that ptrc_target_look has found into the page (list of streams) of the process. So the
+ * process counts as traced, and stays traced when these ancestors have ended. If that fails, nothing changes. */
+void ptrc_target_join(struct ptrc_target *t);
 /* Gives up the target. If its page (list of its streams) was made for a process without the library and has no
  * stream, also removes the page. */
 void ptrc_target_close(struct ptrc_target *t);

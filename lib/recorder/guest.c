@@ -223,6 +223,9 @@ int ptrc_guest_record(pid_t pid, const char *name, const char *layout, const voi
 	ptrc_sys_block_signals(&mask);
 	error = ptrc_target_look(pid, &e.target, &page);
 	if (!error) {
+		/* Before the event is recorded: a process of which a log has events is found if it goes on
+		 * after the end of the recording. */
+		ptrc_target_join(&e.target);
 		error = record_each(&e, &page, streams);
 		ptrc_target_rest(&e.target);
 	}

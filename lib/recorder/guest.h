@@ -4,7 +4,8 @@
  * the process that makes the call, keeps nothing between calls: it maps the target's streams, takes
  * a slot (the entry of a recording thread) in each, as any thread does, and then releases the slots
  * and unmaps the streams. The slot has the tid of the guest's thread, so that other processes
- * notice if that thread dies during the call. Only the event itself has the target's pid.
+ * notice if that thread dies during the call. Only the event itself has the target's pid. If the target
+ * is traced because an ancestor is, its page lists the streams after the call (ptrc_target_join()).
  */
 #ifndef PTRC_LIB_RECORDER_GUEST_H
 #define PTRC_LIB_RECORDER_GUEST_H

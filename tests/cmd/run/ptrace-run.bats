@@ -1390,6 +1390,30 @@ finds_hops() {
 	[ "$(ptrace-dump --count --event=late run.log)" -eq 1 ]
 }
 
+@test "a shell that has recorded an event goes on, without the library" {
+	worker='worker() { ptrace-event --pid="$BASHPID" begin; : >begun; read -r _ <in; ptrace-event --pid="$BASHPID" end; echo $? >done; }
+		rm -f begun done; echo $$ >pid; worker & until [ -e begun ]; do sleep 0.02; done'
+	echo 'rules: [{after: begin, expect: end}]' >rules.yaml
+	open_input
+	reports 3 "run.log: 1 process went on after COMMAND and is no longer traced: bash (*); --until=all records to the end of it" \
+		ptrace-run -o run.log --json=result -- bash -c "$worker"
+	jq -e '.went_on == 1 and (.complete | not)' result
+	counts run.log begin=1 os.went_on=1
+	go
+	wait_until [ -e done ]
+	exits 4 ptrace-run -o run.log --check=rules.yaml -- bash -c "$worker"
+	go
+	wait_until [ -e done ]
+	# It is still traced when the process by which it has found the trace has ended.
+	rm begun
+	begins runner ptrace-run -o run.log --until=all --check=rules.yaml -- bash -c "$worker"
+	wait_until [ -e begun ]
+	wait_until is_ended "$(<pid)"
+	go
+	ends 0 "$runner"
+	counts run.log begin=1 end=1 os.went_on=0
+}
+
 @test "of many processes that go on the first ones are named" {
 	exits 3 ptrace-run -o run.log -- bash -c 'for i in {1..24}; do "$0" -f; done >children' "$traced"
 	while read -r child; do kill -KILL "$child"; done <children

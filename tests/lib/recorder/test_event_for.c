@@ -199,11 +199,29 @@ TEST(a_child_of_a_traced_shell_is_traced_if_it_inherits, "")
 			CHECK_EQ(event.info.posix_pid, child);
 		}
 		ts_expect_none(trid);
-		/* Looking leaves nothing behind. */
-		CHECK(!has_page(child));
+		/* The page lists the stream until the stream ends. */
+		CHECK_EQ(has_page(child), is_inherited);
 		ts_shutdown(trid);
+		CHECK(!has_page(child));
 		end_shell(&shell);
 	}
+}
+
+TEST(a_child_stays_traced_when_the_shell_has_ended, "")
+{
+	trace_attr_t attr = ts_inherited_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
+	struct shell shell = start_shell();
+	trace_id_t trid = ts_create_running(shell.pid, &attr);
+	pid_t child = start_child(&shell);
+
+	CHECK_EQ(event_for(child, "event", NULL, 0), 1);
+	CHECK_SYS(kill(shell.pid, SIGKILL));
+	CHECK_SYS(waitpid(shell.pid, NULL, 0));
+	CHECK_EQ(event_for(child, "event", NULL, 0), 1);
+	ts_shutdown(trid);
+	CHECK(!has_page(child));
+	close(shell.in);
+	close(shell.out);
 }
 
 TEST(a_child_older_than_the_stream_is_not_traced, "")
