@@ -166,7 +166,7 @@ static void enter_run(struct ptrc_stream_header *h, uint64_t run)
 {
 	ptrc_status_change(h,
 			   PTRC_ST_RUN_MASK | PTRC_ST_AUTO_STOPPED | PTRC_ST_RESTART_ARMED |
-				   PTRC_ST_STOP_OUT | PTRC_ST_NO_STOP |
+				   PTRC_ST_STOP_OUT | PTRC_ST_NO_STOP | PTRC_ST_CALLED |
 				   (h->policy == POSIX_TRACE_LOOP ? 0 : PTRC_ST_FULL),
 			   PTRC_ST_RUNNING | (run & 0xff) << PTRC_ST_RUN_SHIFT);
 	ptrc_control_change(h, PTRC_CTL_LOSING, PTRC_CTL_RUN);
@@ -246,7 +246,10 @@ static void begin_run(struct ptrc_stream *s)
 /* The stream has stopped by itself, and has room again. */
 static void restart(struct ptrc_stream *s)
 {
-	record_start(s, NULL, 0);
+	const struct ptrc_stream_header *h = s->header;
+	const struct ptrc_context controller = {.pid = h->controller_pid};
+
+	record_start(s, ptrc_load_acquire(&h->status) & PTRC_ST_CALLED ? &controller : NULL, 0);
 	begin_run(s);
 }
 
@@ -271,7 +274,7 @@ void ptrc_stream_start(struct ptrc_stream *s, const struct ptrc_context *origin,
 		/* The stream will restart by itself. If posix_trace_stop() has prevented that
 		 * since, this start allows it again. */
 		if (!(status & PTRC_ST_RESTART_ARMED)) {
-			ptrc_status_set(h, PTRC_ST_RESTART_ARMED);
+			ptrc_status_set(h, PTRC_ST_RESTART_ARMED | PTRC_ST_CALLED);
 			ptrc_control_change(h, 0, PTRC_CTL_LOSING);
 			if (status & PTRC_ST_STOP_OUT)
 				restart(s);
@@ -288,7 +291,7 @@ void ptrc_stream_start(struct ptrc_stream *s, const struct ptrc_context *origin,
 		 * when there is room. No run has begun, so there is no automatic STOP. */
 		ptrc_status_change(h, PTRC_ST_STOP_OUT,
 				   PTRC_ST_FULL | PTRC_ST_AUTO_STOPPED | PTRC_ST_RESTART_ARMED |
-					   PTRC_ST_NO_STOP);
+					   PTRC_ST_NO_STOP | PTRC_ST_CALLED);
 		ptrc_control_change(h, 0, PTRC_CTL_LOSING);
 		ptrc_ring_keeper(h, PTRC_WAKE_LOOK);
 		return;
@@ -467,7 +470,7 @@ void ptrc_stream_clear(struct ptrc_stream *s)
 				   PTRC_ST_LOG_OVERRUN | PTRC_ST_EVER_LOG_OVERRUN |
 				   PTRC_ST_LOG_FULL | PTRC_ST_AUTO_STOPPED | PTRC_ST_RESTART_ARMED |
 				   PTRC_ST_LOG_STOPPED | PTRC_ST_STOP_OUT | PTRC_ST_NO_STOP |
-				   UINT64_C(0xffffffff) << PTRC_ST_ERROR_SHIFT,
+				   PTRC_ST_CALLED | UINT64_C(0xffffffff) << PTRC_ST_ERROR_SHIFT,
 			   0);
 }
 

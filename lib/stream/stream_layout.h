@@ -66,6 +66,9 @@
 #define PTRC_ST_STOP_OUT (UINT64_C(1) << 11)
 /* A start found the stream full. No run began, so there will be no STOP event. */
 #define PTRC_ST_NO_STOP (UINT64_C(1) << 12)
+/* A start call has armed the restart: the START at the restart is of the controller. Without such a
+ * call it is of no process, which says that no call had stopped the stream meanwhile. */
+#define PTRC_ST_CALLED (UINT64_C(1) << 13)
 /* The low byte of header.run. A writer that is still busy with an earlier run sees from this byte
  * that a new run has started, and leaves the status unchanged. */
 #define PTRC_ST_RUN_SHIFT 16

@@ -511,7 +511,7 @@ enum ptrc_exit ptrc_check_judge(struct ptrc_check *c)
 	bool is_done = ptrc_query_scan(q);
 
 	for (size_t i = 0; i < q->source_count; i++)
-		c->judge.sources[i].starts_left = q->sources[i].start_count;
+		c->judge.sources[i].restarts_left = q->sources[i].restart_count;
 	if (is_done) {
 		resolve_times(c);
 		c->judge.ending.start_ns = q->select.span.first > q->trace.first

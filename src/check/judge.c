@@ -132,7 +132,7 @@ void ptrc_judge_take_gap(struct ptrc_judge *j, int64_t ns, unsigned int source)
  * was late already at the STOP is not in doubt, so the losses are dated to the STOP. */
 static void take_restart(struct ptrc_judge *j, int64_t ns, unsigned int source)
 {
-	add_gap(j, j->sources[source].stop_ns, source);
+	add_gap(j, j->sources[source].stop.ns, source);
 	j->ending.last_gap_ns = ns;
 	j->ending.gap_count++;
 	j->ending.stop_count++;
@@ -190,12 +190,12 @@ void ptrc_judge_take(struct ptrc_judge *j, const struct ptrc_roles *roles, struc
 	};
 	struct ptrc_judge_source *s = &j->sources[source];
 	bool is_loss = ptrc_reader_is_loss(view->reader) || s->is_at_loss;
-	bool is_restart = s->is_stopped && n.at.id == POSIX_TRACE_START;
+	bool is_restart = ptrc_reader_is_restart(view->reader, &s->stop);
 	bool was_paused;
 
 	if (__builtin_expect(n.at.ns > j->ending.last_ns, 0)) {
 		/* A START still ends a time without recording: the latest STOP was not the end of the recording. */
-		s->is_stopped &= !is_restart;
+		s->stop.is_stopped &= n.at.id != POSIX_TRACE_START;
 		if (ptrc_reader_is_loss(view->reader))
 			ptrc_judge_take_gap(j, n.at.ns, source);
 		else if (is_restart && !s->is_at_loss)
@@ -203,15 +203,13 @@ void ptrc_judge_take(struct ptrc_judge *j, const struct ptrc_roles *roles, struc
 		return;
 	}
 	j->event_count++;
-	s->is_stopped = n.at.id == POSIX_TRACE_STOP || (s->is_stopped && !is_restart);
-	if (n.at.id == POSIX_TRACE_STOP)
-		s->stop_ns = n.at.ns;
+	ptrc_reader_take_stop(view->reader, &s->stop);
 	if (ptrc_reader_type(view->reader, n.at.id)->is_command_end)
-		s->has_seen_end = !s->is_stopped;
-	s->starts_left -= n.at.id == POSIX_TRACE_START && s->starts_left;
+		s->has_seen_end = !s->stop.is_stopped;
+	s->restarts_left -= is_restart && s->restarts_left;
 	s->has_first |= n.at.id == POSIX_TRACE_START && view->reader->read_count == 1;
 	was_paused = s->is_paused;
-	s->is_paused = s->is_stopped && s->starts_left;
+	s->is_paused = s->stop.is_stopped && s->restarts_left;
 	j->paused_count += (size_t)s->is_paused - (size_t)was_paused;
 	if (__builtin_expect(is_loss || is_restart || s->is_paused != was_paused, 0)) {
 		j->at_loss_count -= s->is_at_loss;
@@ -237,9 +235,9 @@ int64_t ptrc_judge_end_ns(const struct ptrc_judge *j, int64_t last_ns)
 	for (size_t i = 0; i < j->source_count; i++) {
 		const struct ptrc_judge_source *s = &j->sources[i];
 
-		if (!s->is_stopped)
+		if (!s->stop.is_stopped)
 			return last_ns;
-		end_ns = s->stop_ns > end_ns ? s->stop_ns : end_ns;
+		end_ns = s->stop.ns > end_ns ? s->stop.ns : end_ns;
 	}
 	return end_ns;
 }

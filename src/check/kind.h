@@ -21,14 +21,12 @@ struct ptrc_judge_source {
 	bool has_loss;
 	/* A loss started at the latest event of this source. It lasts until the next event of the source. */
 	bool is_at_loss;
-	/* is_stopped: no START has followed the latest STOP of this source. stop_ns: the time of that STOP. */
-	bool is_stopped;
-	int64_t stop_ns;
+	struct ptrc_reader_stop stop;
 	/* The log has the end of ptrace-run's COMMAND (PTRC_COMMAND_ENDED), and the trace was running then. */
 	bool has_seen_end;
-	/* The number of START events of this source that are still to come; 0 if that is unknown. */
-	uint64_t starts_left;
-	/* The source is stopped, and a START is still to come. */
+	/* The number of restarts of this source that are still to come; 0 if that is unknown. */
+	uint64_t restarts_left;
+	/* The source is stopped, and a restart is still to come. */
 	bool is_paused;
 };
 

@@ -380,7 +380,7 @@ static void look_for_loss(struct ptrc_export *x, struct ptrc_export_loss *l)
 	if (x->format->cut && ptrc_pairs_is_restart(x->pairs, x->source))
 		x->format->cut(
 			x, x->source,
-			ptrc_export_since_start(x, x->pairs->sources[x->source->order]->stop_ns));
+			ptrc_export_since_start(x, x->pairs->sources[x->source->order]->stop.ns));
 	if (!ptrc_reader_is_loss_open(r))
 		return;
 	*l = (struct ptrc_export_loss){

@@ -221,24 +221,28 @@ static bool find_windows(struct ptrc_query *q, struct ptrc_source *s)
 	return report(r, error);
 }
 
-/* Returns the number of START events of the log, which is read for that if its end does not say it; 0 if it is unknown,
- * as the log may go on or has no beginning. */
-static uint64_t count_starts(struct ptrc_reader *r)
+/* Returns the number of restarts of the log, which is read for that if its end does not say that there is none; 0 if it
+ * is unknown, as the log may go on or has no beginning. */
+static uint64_t count_restarts(struct ptrc_reader *r)
 {
 	PTRC_SCOPED struct posixtrace_type_count *counts = NULL;
+	struct ptrc_reader_stop stop = {0};
 	trace_event_set_t types;
 	uint64_t count = 0;
 
 	if (r->source || r->counts.pt_earlier_files)
 		return 0;
 	counts = ptrc_type_counts(r->trace);
-	if (counts)
-		return counts[POSIX_TRACE_START].pt_events;
+	if (counts && (!counts[POSIX_TRACE_START].pt_events || !counts[POSIX_TRACE_STOP].pt_events))
+		return 0;
 	posix_trace_eventset_empty(&types);
 	posix_trace_eventset_add(POSIX_TRACE_START, &types);
+	posix_trace_eventset_add(POSIX_TRACE_STOP, &types);
 	if (!ptrc_reader_select(r, NULL, 0, &types))
-		while (ptrc_reader_next(r))
-			count += r->event.posix_event_id == POSIX_TRACE_START;
+		while (ptrc_reader_next(r)) {
+			count += ptrc_reader_is_restart(r, &stop);
+			ptrc_reader_take_stop(r, &stop);
+		}
 	return count;
 }
 
@@ -259,9 +263,9 @@ static bool select_wanted(struct ptrc_query *q, struct ptrc_source *s)
 			posix_trace_eventset_add(id, &types);
 			posix_trace_eventset_add(id, &marks);
 		}
-	s->start_count = 0;
+	s->restart_count = 0;
 	if (q->source_count > 1 && (q->sink.takes_all || has_all_losses))
-		s->start_count = count_starts(&s->reader);
+		s->restart_count = count_restarts(&s->reader);
 	/* If an earlier search met damage, reads the whole log, so that the losses include the damage. */
 	if (s->is_damaged || q->sink.takes_all)
 		return report(&s->reader, ptrc_reader_select(&s->reader, NULL, 0, NULL));

@@ -49,8 +49,9 @@ struct ptrc_source {
 	/* All events of this log were read, and the log was not closed. The end of the log, as if it were an event,
 	 * now waits for its turn among the events of the other sources. */
 	bool is_over;
-	/* If several logs are read: the number of START events that will be read; 0 if that is unknown. */
-	uint64_t start_count;
+	/* If several logs are read: the number of restarts, see ptrc_reader_is_restart(), that will be read; 0 if that
+	 * is unknown. */
+	uint64_t restart_count;
 	/* The latest event is not selected. The sink gets it only because it may report lost events, or end a loss. */
 	bool is_for_loss;
 	/* The sink .takes_losses, and events were lost after the latest event that was read. */

@@ -12,6 +12,7 @@
 
 #include "include/posixtrace-private.h"
 #include "src/base/message.h"
+#include "src/fields/when.h"
 #include "src/query/attributes.h"
 #include "src/query/correction.h"
 #include "src/query/losses.h"
@@ -346,6 +347,39 @@ static inline bool ptrc_reader_is_loss_open(struct ptrc_reader *r)
 {
 	return r->event.posix_event_id != POSIX_TRACE_RESUME &&
 	       ptrc_reader_reports_loss(r, r->event.posix_event_id, r->data, r->size);
+}
+
+/* Whether and since when a trace is stopped: a STOP has come, and no START since. */
+struct ptrc_reader_stop {
+	bool is_stopped;
+	/* The STOP was that of a full stream, and no event was lost before the START. */
+	bool is_lossless;
+	/* The time of the latest STOP. */
+	int64_t ns;
+};
+
+/* Whether the latest event, which ptrc_reader_take_stop() has not taken yet, is a START after a time without recording.
+ * The time from the STOP of a full stream that lost no event to its restart is none, unless a call has stopped the stream
+ * in between: otherwise the START of the restart is of no process. */
+static inline bool ptrc_reader_is_restart(const struct ptrc_reader *r,
+					  const struct ptrc_reader_stop *s)
+{
+	return r->event.posix_event_id == POSIX_TRACE_START && s->is_stopped &&
+	       !(s->is_lossless && !r->event.posix_pid);
+}
+
+/* Takes the latest event. */
+static inline void ptrc_reader_take_stop(const struct ptrc_reader *r, struct ptrc_reader_stop *s)
+{
+	if (r->event.posix_event_id == POSIX_TRACE_START)
+		s->is_stopped = false;
+	if (r->event.posix_event_id != POSIX_TRACE_STOP)
+		return;
+	*s = (struct ptrc_reader_stop){
+		.is_stopped = true,
+		.is_lossless = r->is_complete && ptrc_is_loss(POSIX_TRACE_STOP, r->data, r->size),
+		.ns = ptrc_when_ns(&r->event.posix_timestamp),
+	};
 }
 
 /* Whether events of this type may report the start or the end of a loss. */

@@ -526,9 +526,8 @@ static struct ptrc_pair_roles *find_roles(struct ptrc_pairs *p, struct ptrc_type
 
 bool ptrc_pairs_is_restart(const struct ptrc_pairs *p, const struct ptrc_source *source)
 {
-	return source->reader.event.posix_event_id == POSIX_TRACE_START &&
-	       source->order < p->source_count && p->sources[source->order] &&
-	       p->sources[source->order]->is_stopped;
+	return source->order < p->source_count && p->sources[source->order] &&
+	       ptrc_reader_is_restart(&source->reader, &p->sources[source->order]->stop);
 }
 
 void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_source *source)
@@ -538,7 +537,6 @@ void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_source *source)
 	struct ptrc_type *type = ptrc_reader_type(reader, reader->event.posix_event_id);
 	struct ptrc_pair_roles *r = type->of_pairs;
 	size_t role_count;
-	trace_event_id_t id = reader->event.posix_event_id;
 	bool is_open = ptrc_reader_is_loss_open(reader);
 	bool is_restart;
 	size_t i = 0;
@@ -564,18 +562,16 @@ void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_source *source)
 	 * RESUME. Pairs that begin in other sources before that event may have lost their ends, too. If a call or
 	 * command stopped the trace, the time until the next START counts as a loss only if there is a next START:
 	 * a trace that ends after such a STOP lacks nothing. */
-	is_restart = ptrc_pairs_is_restart(p, source);
-	s->is_stopped = id == POSIX_TRACE_STOP || (s->is_stopped && !is_restart);
-	s->start_count += id == POSIX_TRACE_START;
-	is_open |= s->is_stopped && s->start_count < source->start_count;
+	is_restart = ptrc_reader_is_restart(reader, &s->stop);
+	ptrc_reader_take_stop(reader, &s->stop);
+	s->restart_count += is_restart;
+	is_open |= s->stop.is_stopped && s->restart_count < source->restart_count;
 	if (is_restart || s->is_at_loss || is_open || ptrc_reader_is_loss(reader)) {
 		p->gap_count++;
 		s->gap_count++;
 	}
 	p->at_loss_count += (size_t)is_open - (size_t)s->is_at_loss;
 	s->is_at_loss = is_open;
-	if (id == POSIX_TRACE_STOP)
-		s->stop_ns = ptrc_source_ns(source);
 	for (; i < role_count; i++)
 		take_begin(p, r->roles[i].pair, source);
 	p->gap_count += p->at_loss_count > (size_t)s->is_at_loss;

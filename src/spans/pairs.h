@@ -112,11 +112,9 @@ struct ptrc_pair_source {
 	/* Events were lost after the latest event of the source; the loss lasts until its next event. Or the source is
 	 * stopped and will be started again, which is known only if several logs are read. */
 	bool is_at_loss;
-	/* The source had a STOP, and no START since; and the time of its latest STOP. */
-	bool is_stopped;
-	int64_t stop_ns;
-	/* The number of START events of the source so far. */
-	uint64_t start_count;
+	struct ptrc_reader_stop stop;
+	/* The number of restarts of the source so far. */
+	uint64_t restart_count;
 };
 
 /* Starts zeroed, except for is_by_name, is_without_os, per, label, is_live, is_without_rows and has_functions. */
@@ -189,7 +187,8 @@ void ptrc_pairs_add_types(struct ptrc_pairs *, const char *begin, const char *en
 /* Whether the name makes an event type part of a pair: it ends with .begin or .end, or is os.exec or os.exit. */
 bool ptrc_pair_has_name(const struct ptrc_reader_name *);
 
-/* Whether the latest event of the source, which ptrc_pairs_take() has not taken yet, is a START after a STOP. */
+/* Whether the latest event of the source, which ptrc_pairs_take() has not taken yet, is a START after a time without
+ * recording. */
 bool ptrc_pairs_is_restart(const struct ptrc_pairs *, const struct ptrc_source *);
 
 /* Takes the latest event of the source, whose layout has been found. The events of several sources must come merged

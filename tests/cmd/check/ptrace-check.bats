@@ -903,6 +903,41 @@ event 2000 1 1 job.end'
 	tells 3 '*job: 1 cut by lost events*' ptrace-dump --pairs full.log
 }
 
+@test "a stream that was full for a moment and lost nothing leaves nothing open" {
+	# momentary LOG PID [LINE]: a log whose START after the full stream is of this process
+	momentary() {
+		printf '%s\n' 'event 50 1 1 posix_trace_start' 'event 100 7 8 job.begin u32:1' \
+			'event 200 0 0 posix_trace_stop u32:1' "event 300 $2 0 posix_trace_start" \
+			'event 400 7 8 job.end u32:1' 'event 500 1 1 posix_trace_stop u32:0' "${@:3}" | made "$1"
+	}
+	rules <<<'rules: [{pair: job, by: data, max: 1us}, {pair: job, by: data, at-most: 1 at once},
+		{pair: job, max: 1us}, {after: job.begin, expect: job.end, by: data, within: 250ns},
+		{order: [job.begin, job.end]}]'
+	momentary whole.log 0
+	answers 1 '[.rules[].verdict] == ["pass", "pass", "pass", "fail", "pass"]' \
+		ptrace-check --json rules.yaml whole.log
+	answers 0 '.pairs[0] | .count == 1 and .max_ns == 300 and .cut == 0' ptrace-stat --json --pair='job by data' whole.log
+	# The end of the pair alone is selected: it has no begin, and was not cut.
+	answers 0 '.pairs[0] | .unmatched_ends == 1 and .cut == 0' ptrace-stat --json --pair=job --since=+250ns whole.log
+	answers 0 '.duration_ns == 300' ptrace-dump --json --pair=job whole.log
+	# A log that counts a loss, or has no end, does not say what was lost there; and a call may have stopped the
+	# full stream, so that the START is of its process.
+	momentary lossy.log 0 'lost 1'
+	head -c -1 whole.log >open.log
+	momentary called.log 1
+	for log in lossy.log open.log called.log; do
+		answers 4 '[.rules[:3][].verdict] | all(. == "undecided")' ptrace-check --json --allow-loss rules.yaml $log
+		answers 0 '.pairs[0] | .count == 0 and .cut == 1' ptrace-stat --json --allow-loss --pair='job by data' $log
+	done
+	# With another log, too.
+	printf '%s\n' 'event 50 1 1 posix_trace_start' 'event 210 9 9 job.begin u32:2' 'event 600 9 9 job.end u32:2' | made other.log
+	exits 0 ptrace-dump --json --pair='job by data' whole.log other.log
+	jq -se 'map(.duration_ns) == [300, 390]' stdout.txt
+	exits 0 ptrace-check --max='job by data < 1us' whole.log other.log
+	prints 0 '' ptrace-dump --json --pair='job by data' called.log other.log
+	exits 4 ptrace-check --max='job by data < 1us' called.log other.log
+}
+
 @test "the marks of one log do not say where another log lost events" {
 	made marked.log <<-'END'
 		event 5000 7 8 posix_trace_overflow

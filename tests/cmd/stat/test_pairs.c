@@ -461,6 +461,29 @@ TEST(a_stop_cuts_pairs_as_an_overflow_does, "")
 	}
 }
 
+/* If a log counts no loss, a full stream lost nothing before it restarted by itself. */
+TEST(a_full_stop_that_lost_nothing_cuts_no_pair, "")
+{
+	for (int reason = 0; reason <= 1; reason++) {
+		for (pid_t pid = 0; pid <= 1; pid++) {
+			setup("a.begin..a.end");
+			source.reader.is_complete = true;
+			take(A_BEGIN, 1, 1000);
+			take_stop(1100, reason);
+			source.reader.event = (struct posix_trace_event_info){
+				.posix_event_id = POSIX_TRACE_START,
+				.posix_pid = pid,
+				.posix_timestamp = {0, 1150},
+			};
+			ptrc_pairs_take(&pairs, &source);
+			take(A_END, 1, 1200);
+			CHECK_STR_EQ(figures(), reason == 1 && pid == 0
+							? "1 0 0 0 0 200 200 200 200 200 200"
+							: "0 0 0 1 0");
+		}
+	}
+}
+
 /* What is lost at an event is behind it, or up to it. */
 TEST(how_long_a_stream_was_full_is_a_pair, "")
 {

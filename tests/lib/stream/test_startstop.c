@@ -65,6 +65,34 @@ TEST(start_of_a_full_flush_stream_does_nothing, "STARTSTOP-03 STATUS-13 STARTSTO
 	close(ts_stuck_log(&stuck));
 }
 
+/* Readers take the time until a restart by itself for recorded, if no event was lost. */
+TEST(the_restart_of_a_full_stream_says_whether_a_call_had_stopped_it, "STARTSTOP-08 POLICY-20")
+{
+	for (int is_called = 0; is_called <= 1; is_called++) {
+		for (int is_read = 0; is_read <= is_called; is_read++) {
+			trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, SMALL, 256);
+			struct ts_event event;
+
+			ts_fill(trid, SMALL, UNNAMED, 100, 0);
+			if (is_called)
+				ts_stop(trid);
+			if (is_called && !is_read)
+				ts_start(trid);
+			do
+				event = ts_next(trid);
+			while (event.info.posix_event_id != POSIX_TRACE_STOP);
+			CHECK_EQ(ts_stop_reason(&event), 1);
+			if (is_read) {
+				ts_expect_none(trid);
+				ts_start(trid);
+			}
+			event = ts_expect(trid, POSIX_TRACE_START);
+			CHECK_EQ(event.info.posix_pid, is_called ? getpid() : 0);
+			ts_shutdown(trid);
+		}
+	}
+}
+
 TEST(start_of_a_running_stream_and_stop_of_a_suspended_one_do_nothing, "STARTSTOP-02 STARTSTOP-05")
 {
 	trace_id_t trid = ts_make(POSIX_TRACE_UNTIL_FULL, SMALL, 256);
