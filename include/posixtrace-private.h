@@ -143,13 +143,17 @@ struct ptrc_counts {
 	 * failed. After a failure the log goes on in the file before, so no event is lost. */
 	unsigned long pt_rotation_error;
 	unsigned long pt_rotation_file;
+	/* The part of pt_gap_events that is older than events which the log, a ring, has overwritten.
+	 * pt_log_events counts them, too. */
+	unsigned long pt_ring_gap_events;
 };
 
 /*
  * Fills in the counts. Members that have no meaning are 0: for a stream without a log, the members
  * about a log; for a log, the members about stream memory, processes, threads and rotation; for an
  * active stream, the members from pt_gap_events to pt_uncounted_gaps, pt_missing_names,
- * pt_skipped_events, and the members from pt_damaged_parts to pt_is_last_file_missing.
+ * pt_skipped_events, pt_ring_gap_events, and the members from pt_damaged_parts to
+ * pt_is_last_file_missing.
  *   EINVAL  neither an active stream nor an open log.
  */
 int ptrc_trace_counts(trace_id_t, struct ptrc_counts *);

@@ -53,6 +53,7 @@ static const struct {
 	{"untraced_versions", offsetof(struct ptrc_counts, pt_untraced_versions)},
 	{"rotation_error", offsetof(struct ptrc_counts, pt_rotation_error)},
 	{"rotation_file", offsetof(struct ptrc_counts, pt_rotation_file)},
+	{"ring_gap_events", offsetof(struct ptrc_counts, pt_ring_gap_events)},
 };
 
 _Static_assert(sizeof(struct ptrc_counts) == PTRC_ARRAY_COUNT(figures) * sizeof(unsigned long),

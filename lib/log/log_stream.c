@@ -121,7 +121,7 @@ struct ptrc_log_stream {
 	struct ptrc_sequencer sequencer;
 	bool is_admitted; /* admit() has accepted the event on top of the heap */
 	/* Counts since the start of reading. These members are used: pt_gap_events,
-	 * pt_filtered_events, pt_skipped_events (events that were not reported), pt_made_up_events,
+	 * pt_ring_gap_events, pt_filtered_events, pt_skipped_events (events that were not reported), pt_made_up_events,
 	 * and the counts of damage and of missing files. */
 	struct ptrc_counts counts;
 	struct gap gap;
@@ -528,6 +528,7 @@ static bool admit(struct ptrc_log_stream *l, const struct cursor *c)
 	 * gap into several. */
 	if (ring_has_lost(l) && e->ns < l->reader.ring.lost_last_ns) {
 		l->counts.pt_gap_events += !is_hidden;
+		l->counts.pt_ring_gap_events += !is_hidden;
 		return false;
 	}
 	if (!ptrc_set_is_id(id))

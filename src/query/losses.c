@@ -63,13 +63,12 @@ void ptrc_losses_gather(struct ptrc_losses *l, const struct posix_trace_status_i
 	}
 }
 
-/* The number of events that a reader gets: those of the log and, if the log starts with a loss, an
- * OVERFLOW and a RESUME. The library makes these two, and counts them in pt_made_up_events, only
- * when a program reads the first events. So this reads two events. */
-static uint64_t count_read(trace_id_t trace)
+/* Gets the counts of a log as a reader has them that has begun to read: if the log starts with a loss, the library makes
+ * up an OVERFLOW and a RESUME (pt_made_up_events), and leaves out the events that are older than lost ones
+ * (pt_ring_gap_events). So this reads two events. */
+static bool count_read(trace_id_t trace, struct ptrc_counts *counts)
 {
 	struct posix_trace_event_info event;
-	struct ptrc_counts counts;
 	int unavailable = 0;
 	size_t size;
 	char byte;
@@ -78,9 +77,7 @@ static uint64_t count_read(trace_id_t trace)
 		if (posix_trace_getnext_event(trace, &event, &byte, sizeof(byte), &size,
 					      &unavailable))
 			break;
-	if (ptrc_trace_counts(trace, &counts))
-		return 0;
-	return counts.pt_log_events + counts.pt_made_up_events;
+	return !ptrc_trace_counts(trace, counts);
 }
 
 uint64_t ptrc_losses_stand_ins(trace_id_t log)
@@ -132,17 +129,17 @@ bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone
 	error = posixtrace_log_open(path, &trace);
 	l->is_log_gone |= error == EINVAL || error == EPROTO;
 	if (!error) {
-		has_them = !posix_trace_get_status(trace, &status) &&
-			   !ptrc_trace_counts(trace, &counts);
-		if (has_them && event_count)
-			*event_count = count_read(trace);
+		has_them = !posix_trace_get_status(trace, &status) && count_read(trace, &counts);
 		posix_trace_close(trace);
 	}
 	if (has_them) {
 		ptrc_losses_gather(l, &status, &counts);
 		if (l->is_unclosed)
 			add_stream(l, &stream);
-		*in_log = counts.pt_log_events;
+		l->log_events += counts.pt_ring_gap_events;
+		*in_log = counts.pt_log_events - counts.pt_ring_gap_events;
+		if (event_count)
+			*event_count = *in_log + counts.pt_made_up_events;
 	}
 	return has_them;
 }
@@ -186,7 +183,8 @@ static uint64_t unreadable(const struct ptrc_counts *counts, uint64_t read_count
 void ptrc_losses_add_read(struct ptrc_losses *l, const struct ptrc_counts *counts,
 			  const uint64_t *read_count)
 {
-	l->stream_events += counts->pt_gap_events;
+	l->stream_events += counts->pt_gap_events - counts->pt_ring_gap_events;
+	l->log_events += counts->pt_ring_gap_events;
 	l->unreadable_events = counts->pt_damaged_events - counts->pt_file_gap_events;
 	if (read_count && !l->is_unclosed)
 		l->unreadable_events = unreadable(counts, *read_count);

@@ -746,6 +746,33 @@ TEST(ring_knows_the_filter_at_its_begin, "FILTER-13 SYSEVENT-20")
 	ptrc_log_stream_close(l);
 }
 
+TEST(events_older_than_what_a_ring_has_overwritten_are_counted, "LOG-32")
+{
+	struct seen s;
+	struct maker m = maker_new(POSIX_TRACE_LOOP, 8192);
+	struct maker_run r = run_of(1, 1);
+	size_t count = 0;
+
+	for (int64_t n = 0; n < 2000; n++)
+		run_event(&r, n, 10, NULL, 0);
+	flush_run(&m, &r);
+	run_begin(&r, 2, 2);
+	for (int64_t n = 0; n < 3; n++)
+		run_event(&r, n, 10, NULL, 0);
+	run_event(&r, 2000, 10, NULL, 0);
+	flush_run(&m, &r);
+	struct ptrc_log_stream *l = maker_read(&m);
+	while (next_seen(l, &s))
+		count += s.info.posix_event_id == 10;
+	struct ptrc_counts counts = read_counts(l);
+	CHECK_EQ(counts.pt_ring_gap_events, 3);
+	CHECK_EQ(counts.pt_gap_events, 3);
+	CHECK_EQ(count + 3, counts.pt_log_events);
+	CHECK_EQ(count + 3 + counts.pt_log_lost_events, 2004);
+	ptrc_log_stream_close(l);
+	maker_end(&m);
+}
+
 TEST(events_that_are_not_reported_are_counted, "FILTER-13")
 {
 	const trace_event_set_t sets[2] = {ts_set(0), ts_set(10, 0)};
@@ -778,6 +805,7 @@ TEST(events_that_are_not_reported_are_counted, "FILTER-13")
 			count++;
 		struct ptrc_counts counts = read_counts(l);
 		CHECK_EQ(counts.pt_gap_events, 3);
+		CHECK_EQ(counts.pt_ring_gap_events, 0);
 		CHECK_EQ(counts.pt_filtered_events, 2);
 		CHECK_EQ(count + 5, counts.pt_log_events);
 		ptrc_log_stream_rewind(l);
