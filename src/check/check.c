@@ -33,12 +33,12 @@ static const struct ptrc_roles *roles_of(struct ptrc_check *c, struct ptrc_sourc
 
 /* Returns the index of the first event, from `at` on, that the judge needs: one that a rule
  * matches, one that reports a loss, the event that follows such a report in the same source, the
- * START or STOP of the trace, or the end of COMMAND. */
+ * START or STOP of the trace, one between a STOP and a START, or the end of COMMAND. */
 static size_t skip(void *self, struct ptrc_source *s, const struct posixtrace_block *b, size_t at)
 {
 	struct ptrc_check *c = self;
 
-	if (c->judge.sources[s->order].is_at_loss)
+	if (c->judge.sources[s->order].is_at_loss || c->judge.sources[s->order].is_paused)
 		return at;
 	for (; at < b->pt_count; at++) {
 		const struct posixtrace_event *e = &b->pt_events[at];
@@ -456,10 +456,10 @@ void ptrc_check_begin(struct ptrc_check *c, struct ptrc_rules *rules, struct ptr
 				roles_of(c, s, id);
 		/* If files before the first existing one are missing, their events count as lost, except those of files
 		 * that --log-keep has deleted. */
-		if (s->reader.counts.pt_earlier_files > s->reader.counts.pt_deleted_files)
-			ptrc_judge_take_gap(&c->judge, INT64_MIN, (unsigned int)i);
-		else if (s->reader.counts.pt_deleted_files)
-			ptrc_judge_take_deleted(&c->judge, (unsigned int)i);
+		if (s->reader.counts.pt_earlier_files)
+			ptrc_judge_take_late_start(&c->judge, (unsigned int)i,
+						   s->reader.counts.pt_earlier_files <=
+							   s->reader.counts.pt_deleted_files);
 	}
 }
 
@@ -511,7 +511,7 @@ enum ptrc_exit ptrc_check_judge(struct ptrc_check *c)
 	bool is_done = ptrc_query_scan(q);
 
 	for (size_t i = 0; i < q->source_count; i++)
-		c->judge.sources[i].restarts_left = q->sources[i].restart_count;
+		c->judge.sources[i].restarts = &q->sources[i].restarts;
 	if (is_done) {
 		resolve_times(c);
 		c->judge.ending.start_ns = q->select.span.first > q->trace.first

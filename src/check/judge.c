@@ -138,10 +138,20 @@ static void take_restart(struct ptrc_judge *j, int64_t ns, unsigned int source)
 	j->ending.stop_count++;
 }
 
-void ptrc_judge_take_deleted(struct ptrc_judge *j, unsigned int source)
+void ptrc_judge_take_late_start(struct ptrc_judge *j, unsigned int source, bool is_deleted)
 {
-	j->ending.has_deleted_files = j->ending.lacks_start = true;
-	take_restart(j, INT64_MIN, source);
+	struct ptrc_judge_source *s = &j->sources[source];
+
+	j->ending.has_deleted_files |= is_deleted;
+	j->ending.lacks_start = true;
+	s->is_paused = is_deleted;
+	s->is_at_loss = !is_deleted;
+	j->paused_count += s->is_paused;
+	j->at_loss_count += s->is_at_loss;
+	if (is_deleted)
+		take_restart(j, INT64_MIN, source);
+	else
+		ptrc_judge_take_gap(j, INT64_MIN, source);
 }
 
 void ptrc_judge_take_early_end(struct ptrc_judge *j, int64_t ns, unsigned int source)
@@ -206,10 +216,9 @@ void ptrc_judge_take(struct ptrc_judge *j, const struct ptrc_roles *roles, struc
 	ptrc_reader_take_stop(view->reader, &s->stop);
 	if (ptrc_reader_type(view->reader, n.at.id)->is_command_end)
 		s->has_seen_end = !s->stop.is_stopped;
-	s->restarts_left -= is_restart && s->restarts_left;
 	s->has_first |= n.at.id == POSIX_TRACE_START && view->reader->read_count == 1;
 	was_paused = s->is_paused;
-	s->is_paused = s->stop.is_stopped && s->restarts_left;
+	s->is_paused = s->restarts && ptrc_reader_will_restart(s->restarts, &s->stop);
 	j->paused_count += (size_t)s->is_paused - (size_t)was_paused;
 	if (__builtin_expect(is_loss || is_restart || s->is_paused != was_paused, 0)) {
 		j->at_loss_count -= s->is_at_loss;

@@ -58,8 +58,8 @@ void ptrc_judge_take(struct ptrc_judge *, const struct ptrc_roles *, struct ptrc
  * ptrc_judge_take() notes the others itself. */
 void ptrc_judge_take_gap(struct ptrc_judge *, int64_t ns, unsigned int source);
 
-/* Notes, before any event, that --log-keep has deleted the first files of the log. */
-void ptrc_judge_take_deleted(struct ptrc_judge *, unsigned int source);
+/* Notes, before any event, that the first files of the log are missing; is_deleted: --log-keep has deleted them all. */
+void ptrc_judge_take_late_start(struct ptrc_judge *, unsigned int source, bool is_deleted);
 
 /* Notes that the log of the source stops at this time, while other logs go on, and that later events of this source
  * are unknown: the log has no end, or processes went on. */

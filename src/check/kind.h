@@ -19,14 +19,16 @@ struct ptrc_judge_source {
 	bool has_first;
 	/* An event of this source has marked a loss. */
 	bool has_loss;
-	/* A loss started at the latest event of this source. It lasts until the next event of the source. */
+	/* A loss started at the latest event of this source, or first files of its log are missing. It lasts until the
+	 * next event of the source. */
 	bool is_at_loss;
 	struct ptrc_reader_stop stop;
 	/* The log has the end of ptrace-run's COMMAND (PTRC_COMMAND_ENDED), and the trace was running then. */
 	bool has_seen_end;
-	/* The number of restarts of this source that are still to come; 0 if that is unknown. */
-	uint64_t restarts_left;
-	/* The source is stopped, and a restart is still to come. */
+	/* If there are several sources: those of this source. */
+	const struct ptrc_reader_restarts *restarts;
+	/* The source is stopped, and will be restarted; or its first files were deleted, and its first event has not come
+	 * yet. */
 	bool is_paused;
 };
 

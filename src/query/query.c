@@ -32,6 +32,8 @@ void ptrc_source_begin(struct ptrc_source *s, struct ptrc_query *q, size_t order
 	ptrc_reader_load_names(r);
 	s->view = (struct ptrc_view){.reader = r, .symbols = q->symbols};
 	s->order = order;
+	q->known = ptrc_period_all;
+	s->known = &q->known;
 	if (q->needs_gap || has_field(q, PTRC_FIELD_GAP))
 		ptrc_reader_watch_threads(r);
 	ptrc_view_take_layouts(&s->view, &q->layouts);
@@ -55,6 +57,7 @@ void ptrc_source_free(struct ptrc_source *s)
 	ptrc_reader_close(&s->reader);
 	ptrc_view_free(&s->view);
 	free(s->sieve);
+	free(s->restarts.stops);
 }
 
 void ptrc_source_make_sieve(struct ptrc_source *s, const struct ptrc_query *q)
@@ -221,29 +224,52 @@ static bool find_windows(struct ptrc_query *q, struct ptrc_source *s)
 	return report(r, error);
 }
 
-/* Returns the number of restarts of the log, which is read for that if its end does not say that there is none; 0 if it
- * is unknown, as the log may go on or has no beginning. */
-static uint64_t count_restarts(struct ptrc_reader *r)
+/* Finds the restarts of the log, which is read for that if its end does not say that there is none. They stay unknown if
+ * the log may go on or has no beginning. */
+static void find_restarts(struct ptrc_source *s)
 {
 	PTRC_SCOPED struct posixtrace_type_count *counts = NULL;
+	struct ptrc_reader *r = &s->reader;
 	struct ptrc_reader_stop stop = {0};
 	trace_event_set_t types;
-	uint64_t count = 0;
 
+	s->restarts.count = 0;
 	if (r->source || r->counts.pt_earlier_files)
-		return 0;
+		return;
 	counts = ptrc_type_counts(r->trace);
 	if (counts && (!counts[POSIX_TRACE_START].pt_events || !counts[POSIX_TRACE_STOP].pt_events))
-		return 0;
+		return;
 	posix_trace_eventset_empty(&types);
 	posix_trace_eventset_add(POSIX_TRACE_START, &types);
 	posix_trace_eventset_add(POSIX_TRACE_STOP, &types);
 	if (!ptrc_reader_select(r, NULL, 0, &types))
 		while (ptrc_reader_next(r)) {
-			count += ptrc_reader_is_restart(r, &stop);
+			if (ptrc_reader_is_restart(r, &stop))
+				*ptrc_append(s->restarts.stops, s->restarts.count) = stop.number;
 			ptrc_reader_take_stop(r, &stop);
 		}
-	return count;
+}
+
+/* Excludes from q->known the time before the first event of the source if first files of its log are missing, and the
+ * time after its last event if the log was not closed or processes went on. Returns an error number, or 0. */
+static int find_known(struct ptrc_query *q, struct ptrc_source *s)
+{
+	bool is_late = s->reader.counts.pt_earlier_files;
+	struct ptrc_period period;
+	struct ptrc_losses losses;
+	bool is_early;
+	int error;
+
+	ptrc_reader_losses(&s->reader, false, &losses);
+	is_early = losses.is_unclosed || losses.has_gone_on;
+	if (s->reader.source || (!is_late && !is_early))
+		return 0;
+	error = ptrc_query_find_period(s, NULL, &period);
+	if (is_late && period.first > q->known.first)
+		q->known.first = period.first;
+	if (is_early && period.last < q->known.last)
+		q->known.last = period.last;
+	return error;
 }
 
 /* Selects the times and event types for the reader, so that it need not read other parts of the log. */
@@ -263,9 +289,10 @@ static bool select_wanted(struct ptrc_query *q, struct ptrc_source *s)
 			posix_trace_eventset_add(id, &types);
 			posix_trace_eventset_add(id, &marks);
 		}
-	s->restart_count = 0;
 	if (q->source_count > 1 && (q->sink.takes_all || has_all_losses))
-		s->restart_count = count_restarts(&s->reader);
+		find_restarts(s);
+	if (q->source_count > 1 && !report(&s->reader, find_known(q, s)))
+		return false;
 	/* If an earlier search met damage, reads the whole log, so that the losses include the damage. */
 	if (s->is_damaged || q->sink.takes_all)
 		return report(&s->reader, ptrc_reader_select(&s->reader, NULL, 0, NULL));

@@ -49,9 +49,10 @@ struct ptrc_source {
 	/* All events of this log were read, and the log was not closed. The end of the log, as if it were an event,
 	 * now waits for its turn among the events of the other sources. */
 	bool is_over;
-	/* If several logs are read: the number of restarts, see ptrc_reader_is_restart(), that will be read; 0 if that
-	 * is unknown. */
-	uint64_t restart_count;
+	/* If several logs are read: the restarts that will be read; none if that is unknown. */
+	struct ptrc_reader_restarts restarts;
+	/* Points to .known of the query. */
+	const struct ptrc_period *known;
 	/* The latest event is not selected. The sink gets it only because it may report lost events, or end a loss. */
 	bool is_for_loss;
 	/* The sink .takes_losses, and events were lost after the latest event that was read. */
@@ -115,6 +116,9 @@ struct ptrc_query {
 	/* The period from the first event of the sources to the last, selected or not. ptrc_query_scan() finds
 	 * only the ends that the sink or a relative time in an option needs. */
 	struct ptrc_period trace;
+	/* If several logs are read: outside of this time, events of some source are unknown, because first files of a
+	 * log are missing, a log was not closed, or processes went on after its end. */
+	struct ptrc_period known;
 	/* For --around: how long before and after a matching event the events are shown. */
 	int64_t before_ns;
 	int64_t after_ns;

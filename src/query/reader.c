@@ -559,6 +559,21 @@ int ptrc_reader_rewind(struct ptrc_reader *r)
 	return r->source ? r->source->rewind(r) : posix_trace_rewind(r->trace);
 }
 
+bool ptrc_reader_will_restart(const struct ptrc_reader_restarts *r, const struct ptrc_reader_stop *s)
+{
+	size_t low = 0, high = r->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (r->stops[middle] < s->number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return s->is_stopped && low < r->count && r->stops[low] == s->number;
+}
+
 /* Selects events of the log. The spans are in uncorrected times. */
 static int select_log(struct ptrc_reader *r, const struct posixtrace_span *spans, size_t count,
 		      const trace_event_set_t *types, const trace_event_set_t *always)

@@ -354,8 +354,15 @@ struct ptrc_reader_stop {
 	bool is_stopped;
 	/* The STOP was that of a full stream, and no event was lost before the START. */
 	bool is_lossless;
-	/* The time of the latest STOP. */
+	/* The time of the latest STOP, and the number of STOPs so far. */
 	int64_t ns;
+	uint64_t number;
+};
+
+/* The numbers, in ascending order, of the STOPs of a trace that ptrc_reader_is_restart() follows. */
+struct ptrc_reader_restarts {
+	uint64_t *stops;
+	size_t count;
 };
 
 /* Whether the latest event, which ptrc_reader_take_stop() has not taken yet, is a START after a time without recording.
@@ -379,8 +386,12 @@ static inline void ptrc_reader_take_stop(const struct ptrc_reader *r, struct ptr
 		.is_stopped = true,
 		.is_lossless = r->is_complete && ptrc_is_loss(POSIX_TRACE_STOP, r->data, r->size),
 		.ns = ptrc_when_ns(&r->event.posix_timestamp),
+		.number = s->number + 1,
 	};
 }
+
+/* Whether the trace is stopped, and the START that follows will be a restart. */
+bool ptrc_reader_will_restart(const struct ptrc_reader_restarts *, const struct ptrc_reader_stop *);
 
 /* Whether events of this type may report the start or the end of a loss. */
 static inline bool ptrc_reader_sees_losses(struct ptrc_reader *r, trace_event_id_t id)

@@ -26,6 +26,12 @@ struct ptrc_period {
 };
 
 static const struct ptrc_period ptrc_period_none = {INT64_MAX, INT64_MIN};
+static const struct ptrc_period ptrc_period_all = {INT64_MIN, INT64_MAX};
+
+static inline bool ptrc_period_has(const struct ptrc_period *s, int64_t ns)
+{
+	return ns >= s->first && ns <= s->last;
+}
 
 static inline void ptrc_period_widen(struct ptrc_period *s, int64_t ns)
 {

@@ -399,11 +399,18 @@ static void take_begin(struct ptrc_pairs *p, size_t number, struct ptrc_source *
 	ptrc_span_begin(&p->spans, b);
 }
 
+/* Whether a log may lack events between these two events of a pair by a field, because it begins late or ends early. */
+static bool is_unknown(const struct ptrc_pair *pair, int64_t begin_ns, struct ptrc_source *end)
+{
+	return pair->by_text && !(ptrc_period_has(end->known, begin_ns) &&
+				  ptrc_period_has(end->known, ptrc_source_ns(end)));
+}
+
 /* Ends the span of an open begin. If events were lost since it started, its fate becomes CUT, not `fate`. */
 static void end_span(struct ptrc_pairs *p, struct ptrc_span *b, enum ptrc_span_fate fate,
 		     struct ptrc_source *end)
 {
-	if (b->gap_count != *b->gaps)
+	if (b->gap_count != *b->gaps || (end && is_unknown(&p->list[b->pair], b->ns, end)))
 		fate = PTRC_SPAN_CUT;
 	count(b->row, fate, end ? (uint64_t)ptrc_when_subtract(ptrc_source_ns(end), b->ns) : 0);
 	ptrc_span_end(&p->spans, b, b->pair, fate, end);
@@ -564,8 +571,7 @@ void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_source *source)
 	 * a trace that ends after such a STOP lacks nothing. */
 	is_restart = ptrc_reader_is_restart(reader, &s->stop);
 	ptrc_reader_take_stop(reader, &s->stop);
-	s->restart_count += is_restart;
-	is_open |= s->stop.is_stopped && s->restart_count < source->restart_count;
+	is_open |= ptrc_reader_will_restart(&source->restarts, &s->stop);
 	if (is_restart || s->is_at_loss || is_open || ptrc_reader_is_loss(reader)) {
 		p->gap_count++;
 		s->gap_count++;

@@ -113,8 +113,6 @@ struct ptrc_pair_source {
 	 * stopped and will be started again, which is known only if several logs are read. */
 	bool is_at_loss;
 	struct ptrc_reader_stop stop;
-	/* The number of restarts of the source so far. */
-	uint64_t restart_count;
 };
 
 /* Starts zeroed, except for is_by_name, is_without_os, per, label, is_live, is_without_rows and has_functions. */

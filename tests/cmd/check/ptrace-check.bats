@@ -936,6 +936,11 @@ event 2000 1 1 job.end'
 	exits 0 ptrace-check --max='job by data < 1us' whole.log other.log
 	prints 0 '' ptrace-dump --json --pair='job by data' called.log other.log
 	exits 4 ptrace-check --max='job by data < 1us' called.log other.log
+	# A call stops and restarts the first one later, which cuts what is open then only.
+	momentary twice.log 0 'event 700 1 1 posix_trace_start' 'event 750 7 8 job.begin u32:1' 'event 800 7 8 job.end u32:1'
+	exits 0 ptrace-dump --json --pair='job by data' twice.log other.log
+	jq -se 'map(.duration_ns) == [300, 50]' stdout.txt
+	answers 4 '.rules[0] | .kept == 2 and .broken == 0' ptrace-check --json --max='job by data < 1us' twice.log other.log
 }
 
 @test "the marks of one log do not say where another log lost events" {
@@ -1037,6 +1042,31 @@ event 2000 1 1 job.end'
 	# Nobody knows when the trace began.
 	exits 4 ptrace-check --exists='traced.event within 1h' run.log
 	exits 0 ptrace-check --exists=traced.event run.log
+}
+
+@test "what the first files of a log had may be what the events of another log lack" {
+	local first files case
+	# shellcheck disable=SC2016 # the inner shell's
+	ptrace-run -o run.log --name="$me" --log-rotate=16K --log-keep=2 -- \
+		sh -c 'for i in 1 2 3; do "$0" -n 3000; ptrace-flush "$1"; done' "$traced" "$me"
+	for case in deleted missing; do
+		if [ $case = missing ]; then
+			files=(run.log.*)
+			rm "${files[0]}"
+		fi
+		# The times of made logs count from 1700000000 s.
+		first=$(ptrace-dump --allow-loss --json --first=1 run.log | grep -o '"ns":[0-9]*' | cut -d: -f2)
+		first=$((first - 1700000000000000000))
+		timeline before.log $((first - 9000)):q.begin:u32:1 $((first - 8000)):q.end:u32:1 $((first - 7000)):a
+		timeline after.log $((first + 1000)):q.begin:u32:1 $((first + 2000)):q.end:u32:1 $((first + 3000)):a
+		for rule in --max='q by data < 5us' --after='a -> b within 1us' --order='q.end, q.begin'; do
+			exits 4 ptrace-check --allow-loss "$rule" before.log run.log
+		done
+		prints 0 '' ptrace-dump --allow-loss --json --pair='q by data' before.log run.log
+		exits $([ $case = deleted ] && echo 0 || echo 4) ptrace-check --max='q by data < 5us' after.log run.log
+		exits 1 ptrace-check --allow-loss --after='a -> b within 1us' after.log run.log
+		answers 0 '.duration_ns == 1000' ptrace-dump --allow-loss --json --pair='q by data' after.log run.log
+	done
 }
 
 @test "what happens after the last stop is not known to have happened never" {

@@ -152,6 +152,19 @@ shown() {
 	[[ $stderr == *"req: 1 cut by lost events or a restart: not shown"* ]]
 }
 
+@test "pairs by a field are cut from the end of another log on, if nobody knows what its processes did then" {
+	printf 'event %s\n' '100 1 1 posix_trace_start' '250 1 1 a' | made ended.log
+	head -c -1 ended.log >open.log
+	timeline pairs.log 110:q.begin:u32:1 240:q.end:u32:1 245:q.begin:u32:2 300:q.end:u32:2 310:q.begin:u32:3 350:q.end:u32:3
+	exits 0 ptrace-dump --json --pair='q by data' pairs.log ended.log
+	jq -se 'map(.duration_ns) == [130, 55, 40]' stdout.txt
+	exits 3 ptrace-dump --json --pair='q by data' pairs.log open.log
+	jq -se 'map(.duration_ns) == [130]' stdout.txt
+	# The two events of a pair by thread are in one log.
+	exits 3 ptrace-dump --json --pair=q pairs.log open.log
+	jq -se 'map(.duration_ns) == [130, 55, 40]' stdout.txt
+}
+
 @test "pairs: of a session, and as it goes on" {
 	ptrace-create --pid=$$ --name="$me" --start
 	ptrace-event req.begin 1

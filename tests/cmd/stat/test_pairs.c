@@ -151,6 +151,7 @@ static void setup(const char *pair)
 			knows_type(&source.reader, (trace_event_id_t)i, names[i]);
 	memset(&pairs, 0, sizeof(pairs));
 	memset(&layouts, 0, sizeof(layouts));
+	source.known = &ptrc_period_all;
 	other = source;
 	other.order = 1;
 	source.view.reader = &source.reader;
