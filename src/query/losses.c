@@ -63,10 +63,7 @@ void ptrc_losses_gather(struct ptrc_losses *l, const struct posix_trace_status_i
 	}
 }
 
-/* Gets the counts of a log as a reader has them that has begun to read: if the log starts with a loss, the library makes
- * up an OVERFLOW and a RESUME (pt_made_up_events), and leaves out the events that are older than lost ones
- * (pt_ring_gap_events). So this reads two events. */
-static bool count_read(trace_id_t trace, struct ptrc_counts *counts)
+bool ptrc_losses_count_read(trace_id_t trace, struct ptrc_counts *counts)
 {
 	struct posix_trace_event_info event;
 	int unavailable = 0;
@@ -129,7 +126,8 @@ bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone
 	error = posixtrace_log_open(path, &trace);
 	l->is_log_gone |= error == EINVAL || error == EPROTO;
 	if (!error) {
-		has_them = !posix_trace_get_status(trace, &status) && count_read(trace, &counts);
+		has_them = !posix_trace_get_status(trace, &status) &&
+			   ptrc_losses_count_read(trace, &counts);
 		posix_trace_close(trace);
 	}
 	if (has_them) {
@@ -137,7 +135,10 @@ bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone
 		if (l->is_unclosed)
 			add_stream(l, &stream);
 		l->log_events += counts.pt_ring_gap_events;
-		*in_log = counts.pt_log_events - counts.pt_ring_gap_events;
+		*in_log = counts.pt_log_events;
+		/* A damaged log may count fewer events than it has. */
+		if (*in_log >= counts.pt_ring_gap_events)
+			*in_log -= counts.pt_ring_gap_events;
 		if (event_count)
 			*event_count = *in_log + counts.pt_made_up_events;
 	}

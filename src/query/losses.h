@@ -111,6 +111,11 @@ struct ptrc_losses ptrc_losses_of_rotation(const struct ptrc_counts *);
  * for missing files. They are not in the log, and --verify does not count them. */
 uint64_t ptrc_losses_stand_ins(trace_id_t log);
 
+/* Gets the counts of a log as a reader has them that has begun to read: if the log starts with a loss, the library makes
+ * up an OVERFLOW and a RESUME (pt_made_up_events), and leaves out the events that are older than lost ones
+ * (pt_ring_gap_events). So this reads the first two events. Returns false if the counts cannot be had. */
+bool ptrc_losses_count_read(trace_id_t log, struct ptrc_counts *);
+
 /*
  * Fills in the losses from a finished log, including those of its last flush. If the log has no end, it does not say
  * all losses; *l must have those of the stream, which are then kept. *in_log becomes the number of events in the log.

@@ -559,7 +559,8 @@ int ptrc_reader_rewind(struct ptrc_reader *r)
 	return r->source ? r->source->rewind(r) : posix_trace_rewind(r->trace);
 }
 
-bool ptrc_reader_will_restart(const struct ptrc_reader_restarts *r, const struct ptrc_reader_stop *s)
+bool ptrc_reader_will_restart(const struct ptrc_reader_restarts *r,
+			      const struct ptrc_reader_stop *s)
 {
 	size_t low = 0, high = r->count;
 

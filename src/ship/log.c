@@ -26,15 +26,18 @@ static void note_end(struct ptrc_ship_log *l, const char *cause, uint64_t lost)
 }
 
 /* Collects the losses that a closed log reports. Damage is not collected here: it gets a row at the place
- * where it is found. */
+ * where it is found. Reads the first events. */
 static void note_ends(struct ptrc_ship_log *l)
 {
 	struct ptrc_losses losses = {0};
+	struct ptrc_counts counts;
 
 	ptrc_losses_gather(&losses, &l->reader.status, &l->reader.counts);
 	l->is_closed = !losses.is_unclosed;
 	if (!l->is_closed)
 		return;
+	if (losses.log_events && ptrc_losses_count_read(l->reader.trace, &counts))
+		losses.log_events += counts.pt_ring_gap_events;
 	note_end(l, "stream", losses.stream_events);
 	note_end(l, "log", losses.log_events);
 	note_end(l, "kernel", losses.unobserved_events);
@@ -63,6 +66,7 @@ static bool begin(struct ptrc_ship_log *l, const char *path, uint64_t end)
 	struct ptrc_reading_place place;
 	int error = ptrc_log_get_place(l->reader.trace, &place);
 
+	note_ends(l);
 	l->view.reader = &l->reader;
 	l->last_ns = ptrc_when_ns(&created);
 	l->is_shortened = !error && place.pl_first_part;
@@ -80,7 +84,6 @@ static bool begin(struct ptrc_ship_log *l, const char *path, uint64_t end)
 	snprintf(l->name, sizeof(l->name), "%016" PRIx64, l->id);
 	ptrc_ship_whose_load(&l->whose, &l->reader);
 	take_facts(l);
-	note_ends(l);
 	return true;
 }
 

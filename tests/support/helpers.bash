@@ -472,6 +472,13 @@ needs_os() {
 	[[ $why != *"no events of the operating system"* ]] || skip "$why"
 }
 
+needs_calls() {
+	local why
+	needs_os
+	why=$(ptrace-run --os=syscalls -o needs.log true 2>&1) || true
+	[[ $why != *"no system calls"* ]] || skip "$why"
+}
+
 # refused MESSAGE COMMAND...: where the kernel refuses such events, it succeeds with this message
 refused() {
 	"$PTRC_BUILD/tests/support/os_work" refused true || skip "no seccomp here"

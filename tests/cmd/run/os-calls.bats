@@ -6,13 +6,6 @@
 
 load ../../support/helpers
 
-needs_calls() {
-	local why
-	needs_os
-	why=$(ptrace-run --os=syscalls -o needs.log true 2>&1) || true
-	[[ $why != *"no system calls"* ]] || skip "$why"
-}
-
 @test "system calls have names, arguments and results, and are pairs" {
 	needs_calls
 	ptrace-run --os=syscalls -o a.log -- dd if=/dev/zero of=/dev/null bs=7 count=500 2>dd.err
