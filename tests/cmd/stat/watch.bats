@@ -104,9 +104,9 @@ pairs() {
 	six() { [ "$(wc -l <live)" -ge 6 ]; }
 	wait_until six
 	kill -KILL "$pid" "$watch"
-	# What is missing came in the interval, or in the last moments of the one before.
+	# What is missing has come by then; a slow machine may tell it late.
 	grep '}$' live | jq -se '[.[] | .count + .lost_events] as $all | [.[].unshown_events] as $missing |
-		all(range(1; length); $missing[.] <= $all[.] + $all[. - 1])'
+		all(range(1; length); ($missing[:. + 1] | add) <= ($all[:. + 1] | add)) and ($missing | add) > 0'
 }
 
 @test "pairs: none joins a begin and an end across events that were flushed before they were read" {
