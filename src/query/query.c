@@ -660,7 +660,8 @@ static bool may_hold(const struct ptrc_query *q, struct ptrc_where *w, const cha
 
 	for (size_t place = 0; (name = next_name(q, &place));)
 		if (!events || ptrc_glob_matches(events, name->text))
-			is_found |= ptrc_where_try_name(w, name->text, name->size);
+			is_found |=
+				ptrc_where_try_name(w, PTRC_FIELD_EVENT, name->text, name->size);
 	return is_found;
 }
 
@@ -672,7 +673,7 @@ static void find_where(const struct ptrc_query *q, struct ptrc_where *w, struct 
 	const char *missing;
 	bool is_name;
 
-	while (is_vain && (missing = ptrc_where_next_missing(w, &at, &is_name)))
+	while (is_vain && (missing = ptrc_where_next_missing(w, PTRC_FIELD_EVENT, &at, &is_name)))
 		note_pattern(q, missing, is_name, m);
 }
 
@@ -685,7 +686,7 @@ void ptrc_query_find_vain_names(const struct ptrc_query *q, struct ptrc_where *w
 	const char *missing;
 	bool is_name;
 
-	while (is_vain && (missing = ptrc_where_next_missing(w, &at, &is_name))) {
+	while (is_vain && (missing = ptrc_where_next_missing(w, PTRC_FIELD_EVENT, &at, &is_name))) {
 		struct ptrc_nearest nearest = {0};
 		char proposal[3 * TRACE_EVENT_NAME_MAX];
 		PTRC_SCOPED char *text = NULL;

@@ -450,6 +450,12 @@ bool ptrc_where_get_bounds(const struct ptrc_where *w, struct ptrc_where_bounds 
 
 /* ---- names ---- */
 
+/* Whether the node compares this field with a name or pattern. */
+static bool is_about(const struct ptrc_node *n, enum ptrc_field_id field)
+{
+	return n->name && n->operands[n->name == &n->operands[0]].field.id == field;
+}
+
 static enum ptrc_answer judge_name(struct ptrc_node *n, const char *name, size_t size)
 {
 	const struct ptrc_operand *wanted = n->name;
@@ -467,24 +473,26 @@ static enum ptrc_answer judge_name(struct ptrc_node *n, const char *name, size_t
 									       : answer;
 }
 
-/* Decides the condition for events with this name. Evaluates all children, so that each comparison sees the name.
- * Conditions on other fields are undecided. */
-static enum ptrc_answer look(struct ptrc_node *n, const char *name, size_t size)
+/* Decides the condition for events or pairs with this name. Evaluates all children, so that each comparison sees the
+ * name. Conditions on other fields are undecided. */
+static enum ptrc_answer look(struct ptrc_node *n, enum ptrc_field_id field, const char *name,
+			     size_t size)
 {
 	enum ptrc_answer a;
 
 	if (n->kind == PTRC_NODE_NOT)
-		return PTRC_YES - look(n->children[0], name, size);
+		return PTRC_YES - look(n->children[0], field, name, size);
 	if (n->kind == PTRC_NODE_OR || n->kind == PTRC_NODE_AND) {
-		a = look(n->children[0], name, size);
-		return join_answers(n->kind, a, look(n->children[1], name, size));
+		a = look(n->children[0], field, name, size);
+		return join_answers(n->kind, a, look(n->children[1], field, name, size));
 	}
-	return n->name ? judge_name(n, name, size) : PTRC_UNDECIDED;
+	return is_about(n, field) ? judge_name(n, name, size) : PTRC_UNDECIDED;
 }
 
-bool ptrc_where_try_name(struct ptrc_where *w, const char *name, size_t size)
+bool ptrc_where_try_name(struct ptrc_where *w, enum ptrc_field_id field, const char *name,
+			 size_t size)
 {
-	return look(w->root, name, size) != PTRC_NO;
+	return look(w->root, field, name, size) != PTRC_NO;
 }
 
 /* Whether the list has an earlier comparison with the same name or pattern that has not matched. If so, the message
@@ -497,13 +505,14 @@ static bool is_repeated(const struct ptrc_where *w, const struct ptrc_node *n)
 	return false;
 }
 
-const char *ptrc_where_next_missing(const struct ptrc_where *w, const void **place, bool *is_name)
+const char *ptrc_where_next_missing(const struct ptrc_where *w, enum ptrc_field_id field,
+				    const void **place, bool *is_name)
 {
 	const struct ptrc_node *n =
 		*place ? ((const struct ptrc_node *)*place)->next_of_names : w->names;
 	const char *text;
 
-	while (n && (n->has_name || is_repeated(w, n)))
+	while (n && (n->has_name || !is_about(n, field) || is_repeated(w, n)))
 		n = n->next_of_names;
 	*place = n;
 	if (!n)

@@ -83,14 +83,16 @@ const char *ptrc_where_text(const struct ptrc_where *);
 /* A copy of the expression, which another thread can use at the same time. */
 struct ptrc_where *ptrc_where_again(const struct ptrc_where *);
 
-/* Returns whether the expression may hold for an event with this name, whatever its other fields are. Notes which
- * comparisons of the field `event` with a name or a pattern match this name. */
-bool ptrc_where_try_name(struct ptrc_where *, const char *name, size_t size);
+/* Returns whether the expression may hold for an event or a pair (the field PTRC_FIELD_EVENT or PTRC_FIELD_PAIR) with
+ * this name, whatever its other fields are. Notes which comparisons of the field with a name or a pattern match this
+ * name. */
+bool ptrc_where_try_name(struct ptrc_where *, enum ptrc_field_id, const char *name, size_t size);
 
-/* Iterates over the names and patterns in the expression that matched none of the names tried so far. Returns each
- * once, and NULL after the last. *place is NULL for the first call. *is_name becomes whether the result is a name,
- * or a pattern without special characters. */
-const char *ptrc_where_next_missing(const struct ptrc_where *, const void **place, bool *is_name);
+/* Iterates over the names and patterns with which the expression compares the field, and which matched none of the names
+ * tried so far. Returns each once, and NULL after the last. *place is NULL for the first call. *is_name becomes whether
+ * the result is a name, or a pattern without special characters. */
+const char *ptrc_where_next_missing(const struct ptrc_where *, enum ptrc_field_id,
+				    const void **place, bool *is_name);
 
 void ptrc_where_free(struct ptrc_where *);
 

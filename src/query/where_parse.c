@@ -514,14 +514,15 @@ static void read_pattern(struct ptrc_parser *p, struct ptrc_node *n)
 		ptrc_parser_refuse(p, p->begin + pattern->at, "%s", why.text);
 }
 
-/* The name or pattern with which a node compares the field `event`, or NULL. */
+/* The name or pattern with which a node compares the field `event` or `pair`, or NULL. */
 static const struct ptrc_operand *wanted_name(const struct ptrc_node *n)
 {
 	bool has_relation = n->kind != PTRC_NODE_COMPARISON || n->relations == PTRC_EQUAL ||
 			    n->relations == PTRC_UNEQUAL;
 
 	for (size_t i = 0; i < 2; i++)
-		if (n->operands[i].is_field && n->operands[i].field.id == PTRC_FIELD_EVENT)
+		if (n->operands[i].is_field && (n->operands[i].field.id == PTRC_FIELD_EVENT ||
+						n->operands[i].field.id == PTRC_FIELD_PAIR))
 			return has_relation && n->operands[!i].text ? &n->operands[!i] : NULL;
 	return NULL;
 }

@@ -63,11 +63,11 @@ struct ptrc_node {
 	struct ptrc_regex *regex;
 	/* One of the operands is calculated, or may have a unit of time. */
 	bool is_calculated;
-	/* The name or pattern with which the field `event` is compared, or NULL. */
+	/* The name or pattern with which the field `event` or `pair` is compared, or NULL. */
 	const struct ptrc_operand *name;
 	/* One of the names tried so far (ptrc_where_try_name()) matches `name`. */
 	bool has_name;
-	/* The next comparison of the field `event` with a name or pattern. */
+	/* The next comparison of the field `event` or `pair` with a name or pattern. */
 	struct ptrc_node *next_of_names;
 };
 

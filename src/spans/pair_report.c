@@ -414,6 +414,36 @@ void ptrc_pairs_find_missing(const struct ptrc_pairs *p, struct ptrc_query *q,
 	}
 }
 
+/* If an expression of --where can hold for no pair, because it compares the field `pair` with names or patterns that
+ * match none, prints a message for each of these. Returns whether there is one. */
+static bool report_vain_names(const struct ptrc_pairs *p, const struct ptrc_query *q)
+{
+	bool is_any = false, is_name;
+
+	for (size_t i = 0; i < q->select.where_count; i++) {
+		struct ptrc_where *w = q->select.wheres[i];
+		bool is_vain = true;
+		const void *at = NULL;
+		const char *missing;
+
+		for (size_t k = 0; k < p->count; k++)
+			is_vain &= !ptrc_where_try_name(w, PTRC_FIELD_PAIR, p->list[k].name,
+							strlen(p->list[k].name));
+		while (is_vain &&
+		       (missing = ptrc_where_next_missing(w, PTRC_FIELD_PAIR, &at, &is_name))) {
+			struct ptrc_nearest nearest = {0};
+			char proposal[4 * TRACE_EVENT_NAME_MAX];
+
+			for (size_t k = 0; k < p->count && is_name; k++)
+				ptrc_nearest_offer(&nearest, missing, p->list[k].name);
+			ptrc_cli_message(missing, "no pair has such a name%s",
+					 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
+			is_any = true;
+		}
+	}
+	return is_any;
+}
+
 bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, struct ptrc_query *q, bool has_asked)
 {
 	const char *thing = q->source_count == 1 ? q->sources->reader.path : NULL;
@@ -427,6 +457,7 @@ bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, struct ptrc_query *q,
 		return true;
 	}
 	is_missing = !has_values(p, q);
+	is_missing |= report_vain_names(p, q);
 	ptrc_pairs_find_missing(p, q, &missing);
 	is_missing |= ptrc_missing_report(&missing, 1);
 	for (size_t i = 0; i < p->count; i++) {

@@ -88,8 +88,8 @@ static void try_names(struct ptrc_where *where)
 	bool is_name;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		ptrc_where_try_name(where, names[i], strlen(names[i]));
-	while ((missing = ptrc_where_next_missing(where, &place, &is_name)))
+		ptrc_where_try_name(where, PTRC_FIELD_EVENT, names[i], strlen(names[i]));
+	while ((missing = ptrc_where_next_missing(where, PTRC_FIELD_EVENT, &place, &is_name)))
 		FUZZ_CHECK(*missing || is_name);
 }
 

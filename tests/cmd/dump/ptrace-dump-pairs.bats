@@ -83,6 +83,11 @@ shown() {
 	[ -z "$(shown --where='duration > 1h')" ]
 	[ "$(shown --where='duration == 3us')" = "1 " ]
 	[ "$(shown --where='duration < 3us')" = "2 " ]
+	# A name that no pair has.
+	tells 1 "*ptrace-dump: re: no pair has such a name (did you mean 'req'?)" ptrace-dump "$by_data" \
+		--where='pair == "re"' pairs.log
+	tells 1 '*x\*: no pair has such a name*' ptrace-dump "$by_data" --where='!!(pair ~ "x*")' pairs.log
+	[ "$(shown --where='pair != "re" || pair == "x"')" = "2 1 " ]
 	[ "$(shown --first=1)" = "2 " ]
 	[ "$(shown --last=1)" = "1 " ]
 	[ "$(ptrace-dump "$by_data" --count pairs.log 2>said)" = 2 ]
