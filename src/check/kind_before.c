@@ -66,10 +66,10 @@ static bool may_lack_earlier(const struct ptrc_now *n)
 	int64_t within_ns = n->trial->rule->within_ns;
 
 	return e->early_end_ns != INT64_MAX ||
-	       (e->gap_count && (within_ns < 0 || e->lacks_start ||
-				 ptrc_judge_is_other_at_loss(n->judge, n->at.source) ||
-				 ptrc_judge_is_other_paused(n->judge, n->at.source) ||
-				 ptrc_when_subtract(n->at.ns, e->last_gap_ns) <= within_ns));
+	       (e->gap_count &&
+		(within_ns < 0 || ptrc_judge_is_other_at_loss(n->judge, n->at.source) ||
+		 ptrc_judge_is_other_paused(n->judge, n->at.source) ||
+		 ptrc_when_subtract(n->at.ns, e->last_gap_ns) <= within_ns));
 }
 
 static struct ptrc_waiting *add_waiting(struct ptrc_now *n, size_t key_size)

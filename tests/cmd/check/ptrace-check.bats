@@ -1059,12 +1059,14 @@ event 2000 1 1 job.end'
 		first=$((first - 1700000000000000000))
 		timeline before.log $((first - 9000)):q.begin:u32:1 $((first - 8000)):q.end:u32:1 $((first - 7000)):a
 		timeline after.log $((first + 1000)):q.begin:u32:1 $((first + 2000)):q.end:u32:1 $((first + 3000)):a
-		for rule in --max='q by data < 5us' --after='a -> b within 1us' --order='q.end, q.begin'; do
+		for rule in --max='q by data < 5us' --after='a -> b within 1us' --before='a require b within 1us' \
+			--order='q.end, q.begin'; do
 			exits 4 ptrace-check --allow-loss "$rule" before.log run.log
 		done
 		prints 0 '' ptrace-dump --allow-loss --json --pair='q by data' before.log run.log
 		exits $([ $case = deleted ] && echo 0 || echo 4) ptrace-check --max='q by data < 5us' after.log run.log
 		exits 1 ptrace-check --allow-loss --after='a -> b within 1us' after.log run.log
+		exits 1 ptrace-check --allow-loss --before='a require b within 1us' after.log run.log
 		answers 0 '.duration_ns == 1000' ptrace-dump --allow-loss --json --pair='q by data' after.log run.log
 	done
 }
