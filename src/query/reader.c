@@ -17,6 +17,7 @@
 #include "src/base/output.h"
 #include "src/base/same_file.h"
 #include "src/base/scope.h"
+#include "src/base/sorted.h"
 #include "src/fields/when.h"
 
 /* The start of every log, see docs/log-format.md. The members are checked in this order: if one is not as expected,
@@ -562,17 +563,9 @@ int ptrc_reader_rewind(struct ptrc_reader *r)
 bool ptrc_reader_will_restart(const struct ptrc_reader_restarts *r,
 			      const struct ptrc_reader_stop *s)
 {
-	size_t low = 0, high = r->count;
+	size_t count = ptrc_sorted_up_to(r->stops, r->count, sizeof(*r->stops), s->number);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (r->stops[middle] < s->number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return s->is_stopped && low < r->count && r->stops[low] == s->number;
+	return s->is_stopped && count && r->stops[count - 1] == s->number;
 }
 
 /* Selects events of the log. The spans are in uncorrected times. */

@@ -356,12 +356,12 @@ struct ptrc_reader_stop {
 	bool is_lossless;
 	/* The time of the latest STOP, and the number of STOPs so far. */
 	int64_t ns;
-	uint64_t number;
+	int64_t number;
 };
 
 /* The numbers, in ascending order, of the STOPs of a trace that ptrc_reader_is_restart() follows. */
 struct ptrc_reader_restarts {
-	uint64_t *stops;
+	int64_t *stops;
 	size_t count;
 };
 
