@@ -42,8 +42,8 @@ struct ptrc_query;
 
 /* Calls find() for each field of the expression. If no event has the field, find() returns a message that says so,
  * which this function frees; otherwise find() returns NULL. Adds to `vain` a copy of the message of each field
- * because of which the expression can hold for no event. find() is ptrc_query_missing_member(), which gets the two
- * other arguments. */
+ * because of which the expression can hold for no event. find() is ptrc_query_missing_member(), or calls it, and gets
+ * the two other arguments. */
 typedef char *ptrc_where_find(struct ptrc_query *, const struct ptrc_field *, const char *event);
 void ptrc_where_find_vain(struct ptrc_where *, ptrc_where_find *find, struct ptrc_query *,
 			  const char *event, struct ptrc_cli_texts *vain);

@@ -444,6 +444,45 @@ static bool report_vain_names(const struct ptrc_pairs *p, const struct ptrc_quer
 	return is_any;
 }
 
+/* If the field is one of the event that begins a pair, and no event of this type has it, but others may, returns a message
+ * that says so, which the caller frees. Otherwise returns NULL. */
+static char *missing_of_begin(struct ptrc_query *q, const struct ptrc_field *f, const char *event)
+{
+	struct ptrc_field field = *f;
+	PTRC_SCOPED char *of_begin = NULL, *of_any = NULL;
+
+	field.is_of_begin = false;
+	of_begin = f->is_of_begin ? ptrc_query_missing_member(q, &field, event) : NULL;
+	of_any = of_begin ? ptrc_query_missing_member(q, &field, NULL) : NULL;
+	return !of_begin || of_any
+		       ? NULL
+		       : ptrc_cli_text("no event that begins a pair has data.%s; that of the event "
+				       "that ends it is end.data.%s",
+				       f->text, f->text);
+}
+
+/* If no pair was shown, and an expression of --where can hold for none because no event that begins a pair has a member
+ * of its data, prints a message for each of these members. Returns whether there is one. */
+static bool report_vain_members(const struct ptrc_pairs *p, struct ptrc_query *q)
+{
+	struct ptrc_missing missing = {0};
+
+	for (size_t i = 0; i < p->count && !q->shown_count; i++) {
+		missing.source++;
+		for (size_t k = 0; k < q->select.where_count; k++) {
+			struct ptrc_cli_texts vain = {0};
+
+			ptrc_where_find_vain(q->select.wheres[k], missing_of_begin, q,
+					     p->list[i].begin, &vain);
+			for (size_t m = 0; m < vain.count; m++)
+				ptrc_missing_note(&missing, "--where",
+						  ptrc_cli_copy(vain.texts[m]));
+			ptrc_cli_free_copies(&vain);
+		}
+	}
+	return ptrc_missing_report(&missing, p->count);
+}
+
 bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, struct ptrc_query *q, bool has_asked)
 {
 	const char *thing = q->source_count == 1 ? q->sources->reader.path : NULL;
@@ -457,7 +496,7 @@ bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, struct ptrc_query *q,
 		return true;
 	}
 	is_missing = !has_values(p, q);
-	is_missing |= report_vain_names(p, q);
+	is_missing |= report_vain_names(p, q) || report_vain_members(p, q);
 	ptrc_pairs_find_missing(p, q, &missing);
 	is_missing |= ptrc_missing_report(&missing, 1);
 	for (size_t i = 0; i < p->count; i++) {

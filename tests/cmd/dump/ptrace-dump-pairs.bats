@@ -88,6 +88,18 @@ shown() {
 		--where='pair == "re"' pairs.log
 	tells 1 '*x\*: no pair has such a name*' ptrace-dump "$by_data" --where='!!(pair ~ "x*")' pairs.log
 	[ "$(shown --where='pair != "re" || pair == "x"')" = "2 1 " ]
+	# A member that only the last events of pairs have.
+	made ends.log <<-'END'
+		layout q.end u32 status
+		event 100 7 8 q.begin
+		event 200 7 8 q.end u32:5
+		event 300 7 8 r.begin
+		event 400 7 8 r.end
+	END
+	tells 1 '*ptrace-dump: --where: no event that begins a pair has data.status; that * is end.data.status*' \
+		ptrace-dump --pairs --where='data.status == 5' ends.log
+	prints 0 '' ptrace-dump --pairs --where='data.status == 5 || duration > 1h' ends.log
+	answers 0 '.duration_ns == 100' ptrace-dump --json --pairs --where='end.data.status == 5' ends.log
 	[ "$(shown --first=1)" = "2 " ]
 	[ "$(shown --last=1)" = "1 " ]
 	[ "$(ptrace-dump "$by_data" --count pairs.log 2>said)" = 2 ]
