@@ -670,7 +670,8 @@ untraced() {
 }
 
 @test "a process for which /dev/shm can have no more files is a loss" {
-	# With one more each time, each process is traced or counted.
+	# With one more each time, each process is traced or counted, or both: one that finds no file when it starts may
+	# be traced after another has ended.
 	for files in $(seq 7 14); do
 		own_mounts 'mount -t tmpfs -o nr_inodes="$1",mode=1777 tmpfs /dev/shm
 			exec ptrace-run --json=run.json -o run.log --force -- \
@@ -679,7 +680,9 @@ untraced() {
 			continue
 		fi
 		lost=$(jq .losses.untraced_processes run.json)
-		[ "$(ptrace-dump --json run.log 2>dump.txt | grep -c '"event":"traced.event"')" -eq $((15 - 5 * lost)) ]
+		count=$(ptrace-dump --json run.log 2>dump.txt | grep -c '"event":"traced.event"') || true
+		[ "$count" -ge $((15 - 5 * lost)) ]
+		[ "$count" -le 15 ]
 		[ "$status" -eq $((lost ? 3 : 0)) ]
 		[[ ! $lost -gt 0 || $stderr == *"run.log: $lost process"*" could not be traced: too little room in /dev/shm, "* ]]
 	done
