@@ -200,6 +200,8 @@ struct race {
 	_Atomic bool is_set; /* patterns have been set */
 	_Atomic bool is_over;
 	_Atomic uint64_t events;
+	/* Some events are recorded. */
+	struct harness_gate begun;
 };
 
 enum { RACE_NAMES = 900 };
@@ -318,6 +320,8 @@ TS_ROUTINE(make_pairs)
 	for (uint32_t number = 1; number <= 300000; number++) {
 		posix_trace_event(x, &number, sizeof(number));
 		posix_trace_event(mark, &number, sizeof(number));
+		if (number == 2)
+			harness_open(&race->begun);
 	}
 	race->is_over = true;
 	return 0;
@@ -331,16 +335,18 @@ TEST(an_event_before_filter_obeys_the_patterns_before_it, "")
 	uint32_t last_x = 0, first_mark = 0, changes = 0, checked = 0;
 	bool is_recorded = true;
 
+	race->begun = harness_gate();
 	struct ts_target target = ts_target_fork();
 	trace_id_t trid = ts_make_of(target.pid, POSIX_TRACE_UNTIL_FULL, 48 << 20, 64);
 	x = ts_trid_id(trid, "x");
 	mark = ts_trid_id(trid, "mark");
 	ts_start(trid);
 	ts_target_call_begin(&target, make_pairs, &race, sizeof(race));
-	while (!race->is_over) {
+	harness_pass(&race->begun);
+	do {
 		set_patterns(trid, NULL, "x");
 		set_patterns(trid, NULL, "y");
-	}
+	} while (!race->is_over);
 	CHECK_EQ(ts_target_result(&target), 0);
 	ts_stop(trid);
 	/* Between two marks that are recorded while the patterns let x be, there is an x. */
